@@ -1,9 +1,9 @@
 """What a hostile page costs, beside ``trafilatura.extract()``: ``python -m benchmarks.hostile [--rounds 3]``.
 
-The cost of the filter includes everything up to the verdict: the page is signed in a signing process, beside a running event
+The cost of the filter includes everything up to the verdict: the page is signed in a worker, beside a running event
 loop as in a crawl. trafilatura gets the same bytes and its default settings. Each is measured in a process that has
-everything loaded: seconds of processor time, with that of the signing process, the longest time for which the event loop did
-not run, and the peak of memory above the memory in use before, with the filter that of the signing process. The worst pages
+everything loaded: seconds of processor time, with that of the worker, the longest time for which the event loop did
+not run, and the peak of memory above the memory in use before, with the filter that of the worker. The worst pages
 come last. Pages whose names begin with "odd" sleep, loop in C, take memory or crash (``tests/support/odd_extractor.py``).
 
 ``--growth`` prints how the cost of each step grows with its input instead (:mod:`benchmarks.growth`).
@@ -31,12 +31,14 @@ from rich.progress import track
 from rich.table import Table
 
 from benchmarks import growth
-from crawler_dedup import Config, Deduplicator
-from crawler_dedup.crawl.signers import SigningError, share_signers
-from crawler_dedup.crawl.signingqueue import DIED, NOT_IN_TIME, NotSigned
-from crawler_dedup.signing.messages import SignJob
+from crawler_dedup import Config, Decision
+from crawler_dedup.crawl.childprocess import SigningError
+from crawler_dedup.crawl.slot import DIED, NOT_IN_TIME, NotSigned
+from crawler_dedup.crawl.workers import Workers
+from crawler_dedup.worker.messages import Check, Checked
 from tests.support import peak, processes
 from tests.support.hostile_pages import PAGES, HostilePage, chinese
+from tests.support.signing import Log, open_workers
 
 ODD = {
     f"odd: {what}": HostilePage(f"odd: {what}", f"<title>odd</title><p>{what}".encode, "")
@@ -58,24 +60,27 @@ class Cost:
 
 
 def ours(page: HostilePage, tokenizer: str) -> Cost:
-    """Measure everything up to the verdict, in this process and in a signing process."""
+    """Measure everything up to the verdict, in this process and in a worker."""
     extractor = "tests.support.odd_extractor.extract" if page.name in ODD else "paragraphs"
-    config = Config(tokenizer=tokenizer, extractor=extractor)  # type: ignore[arg-type]
-    with tempfile.TemporaryDirectory() as folder, Deduplicator.open(folder, config) as filtered:
-        return asyncio.run(_checked_in_a_loop(filtered, page))
+    timeout = 3.0 if page.name in ODD else Config.timeout
+    config = Config(tokenizer=tokenizer, extractor=extractor, timeout=timeout)  # type: ignore[arg-type]
+    log = Log()
+    with tempfile.TemporaryDirectory() as folder:
+        workers = open_workers(Path(folder), log, config)
+        try:
+            return asyncio.run(_checked_in_a_loop(workers, page))
+        finally:
+            workers.kill()
 
 
-async def _checked_in_a_loop(filtered: Deduplicator, page: HostilePage) -> Cost:
-    monitor, seconds = _Monitor(), 3.0 if page.name in ODD else Config.timeout
-    signers = share_signers(filtered.config, monitor)  # type: ignore[arg-type]
-
+async def _checked_in_a_loop(workers: Workers, page: HostilePage) -> Cost:
     async def check(url: str, body: bytes, encoding: str | None) -> str:
         try:
-            signed = await signers.sign(SignJob(url, encoding, None, page.name), body, seconds)
+            checked = await workers.ask(Check(url, encoding, url, page.name), Checked, body)
         except (NotSigned, SigningError) as error:
             return str(error) or type(error).__name__
-        (decision,) = await asyncio.wrap_future(filtered.submit([signed.page]))
-        return decision.reason or decision.verdict.value
+        decision = checked.decision
+        return decision.reason or decision.verdict.value if isinstance(decision, Decision) else decision.error
 
     await check("http://warm.up/", PAGES["valid"].make(), None)
     await check("http://warm.up/zh", chinese().encode(), None)
@@ -93,16 +98,7 @@ async def _checked_in_a_loop(filtered: Deduplicator, page: HostilePage) -> Cost:
     if answer not in (NOT_IN_TIME, DIED):
         seconds += processes.seconds_of(pid) - child_start
         megabytes = _peak_of(pid) - before
-    signers.release(monitor)  # type: ignore[arg-type]
     return Cost(answer, seconds, megabytes, max(gaps))
-
-
-class _Monitor:
-    def count(self, name: str) -> None:
-        """Ignore restarts."""
-
-    def log(self, level: int, message: str, *args: object) -> None:
-        """Ignore log lines."""
 
 
 def _peak_of(process: int) -> float:

@@ -2,7 +2,7 @@
 
 The processor time of the same crawl varies by a third on a machine that others use, and grows with what runs on the other
 cores; the number of instructions does not. Three kinds of crawls: without the filter (*off*), with a downloader and a spider
-middleware that do nothing (*empty*), and with the filter (*mark*), whose signing and deciding processes are not counted. A
+middleware that do nothing (*empty*), and with the filter (*mark*), whose worker is not counted. A
 spider follows all links. Each crawl is stopped after a few pages and runs to its end, so that the start and the end of a
 crawl are subtracted. Needs valgrind, under which the crawl takes twenty times as long.
 """

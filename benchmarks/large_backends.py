@@ -33,6 +33,7 @@ from benchmarks.large_indexes import CONFIG, build, read_filled
 from benchmarks.sizes import disguise
 from crawler_dedup import Config, SignedPage
 from crawler_dedup.hamming import DESIGNS
+from crawler_dedup.index.layout import NUMBERS, SIGNATURES
 from crawler_dedup.index.location import ServerAddress
 from crawler_dedup.index.maintenance import CACHE_BYTES
 from crawler_dedup.index.records import hash_scope
@@ -40,7 +41,6 @@ from crawler_dedup.index.redis.client import Client
 from crawler_dedup.index.redis.connection import ServerConnection
 from crawler_dedup.index.redis.index import ServerIndex
 from crawler_dedup.index.redis.keys import Keys, meta_key
-from crawler_dedup.index.storage import NUMBERS, SIGNATURES
 from crawler_dedup.signing.signer import Signer
 from tests.support.data import DATA, require_data
 from tests.support.servers import Server, serving

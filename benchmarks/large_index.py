@@ -22,9 +22,9 @@ from rich.table import Table
 from benchmarks.backends import Crawl, make_pages_to_offer
 from crawler_dedup import Config
 from crawler_dedup.hamming import DESIGNS
+from crawler_dedup.index.layout import SIGNATURES
 from crawler_dedup.index.lmdb.index import DirectoryIndex
 from crawler_dedup.index.records import hash_scope
-from crawler_dedup.index.storage import SIGNATURES
 from crawler_dedup.signing.signer import Signer
 
 _SIZES = (100_000, 1_000_000, 10_000_000)

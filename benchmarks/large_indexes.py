@@ -25,6 +25,7 @@ from crawler_dedup.index.maintenance import make_pages
 from crawler_dedup.index.profiles import NO_SNAPSHOT, StoredSite, site_key
 from crawler_dedup.index.records import Record
 from crawler_dedup.index.runs import wall_clock
+from crawler_dedup.rules.counts import SiteCounts
 from crawler_dedup.rules.matcher import RuleMatcher
 from crawler_dedup.signing.signer import Signer
 from tests.support.servers import Server, serving
@@ -114,7 +115,7 @@ def make_hosts(signed: Sequence[SignedPage], first: int, last: int) -> Iterator[
         chance = random.Random(-1 - host)
         drawn = chance.sample(chance.choice(sites), _PAGES_OF_HOST)
         pages = [matcher.prepare(page, NO_SNAPSHOT) for page in disguise(drawn, host, words)]
-        counts = matcher.read_counts(b"")
+        counts = SiteCounts()
         for page in pages:
             counts.add(page)
         known = StoredSite(site_key("", pages[0].url), counts.pages_counted, 0, wall_clock(), counts.encode(), [])

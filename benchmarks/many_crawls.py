@@ -1,8 +1,8 @@
-"""Many crawls at once on one machine, with and without signing processes: ``python -m benchmarks.many_crawls [--crawls 1]``.
+"""Many crawls at once on one machine, with and without workers: ``python -m benchmarks.many_crawls [--crawls 1]``.
 
-Each crawl has a process, an index, a signing process and a server of its own, and crawls the same saved site without delays.
-A small spider follows links. The table has, for pages signed on the event loop and in a signing process: the pages a second
-of all crawls, the processor time a page of the crawls and of the signing processes, and the largest memory of both (PSS,
+Each crawl has a process, an index, a worker and a server of its own, and crawls the same saved site without delays.
+A small spider follows links. The table has, for pages signed on the event loop and in a worker: the pages a second
+of all crawls, the processor time a page of the crawls and of the workers, and the largest memory of both (PSS,
 which divides what several processes share among them).
 """
 
@@ -55,7 +55,7 @@ def _measure(site: str, count: int, processes: int) -> list[str]:
     return [
         f"{sum(crawled.pages / crawled.seconds for crawled in done):.0f}",
         f"{1000 * sum(crawled.cpu for crawled in done) / pages:.1f}",
-        f"{1000 * sum(crawled.signing for crawled in done) / pages:.1f}",
+        f"{1000 * sum(crawled.workers for crawled in done) / pages:.1f}",
         *(f"{kilobytes / 1024:.0f}" for kilobytes in memory),
     ]
 
@@ -69,7 +69,7 @@ def _crawl(origin: str, folder: Path, processes: int) -> Crawled:
 
 
 def _largest_memory(crawls: list[Future[Crawled]]) -> tuple[int, int]:
-    """Return the largest memory of all crawls and of all signing processes, in kilobytes, while *crawls* run."""
+    """Return the largest memory of all crawls and of all workers, in kilobytes, while *crawls* run."""
     largest = (0, 0)
     while not all(crawl.done() for crawl in crawls):
         time.sleep(_INTERVAL)

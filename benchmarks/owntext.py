@@ -3,7 +3,7 @@
 Parts: ``kinds`` (pages of sites of which nothing is known, beside other extractors), ``lines`` (the lines that are removed
 and kept, beside the line rules of C4 as datatrove has them), ``sites`` (what is repeated in the texts of saved sites),
 ``gold`` (the words of reference texts that the text lacks, although the compared text has them), ``cost`` (processor time
-for a page of a known site in the signing process, and on the event loop).
+for a page of a known site in the worker, and on the event loop).
 """
 
 from __future__ import annotations
@@ -17,10 +17,9 @@ import statistics
 import tempfile
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from unittest import mock
 from urllib.parse import urljoin
 
 import trafilatura
@@ -33,15 +32,17 @@ from scrapy.http import HtmlResponse
 
 from benchmarks.extraction import EXTRACTORS, Score, report, score
 from benchmarks.kinds import KINDS_OF_PAGES, read_pages, split_words
-from crawler_dedup import Config, Deduplicator, own_text
-from crawler_dedup.crawl.signers import Signers, share_signers
+from crawler_dedup import Config, Deduplicator
 from crawler_dedup.crawl.text import declared_encoding
+from crawler_dedup.crawl.workers import Workers
 from crawler_dedup.errors import BeyondLimits
-from crawler_dedup.signing.messages import SignJob
-from crawler_dedup.signing.owntext import OwnTextJob, RepeatedBlocks, make_own_text
+from crawler_dedup.owntext.text import make_own_text
+from crawler_dedup.pagetext import OwnText, OwnTextJob, RepeatedBlocks
 from crawler_dedup.signing.signer import Signer
 from crawler_dedup.urls import host_of
+from crawler_dedup.worker.messages import Check, Checked, MakeOwnText
 from tests.support.data import DATA, documents, html_pages, saved
+from tests.support.signing import Log, open_workers, pids
 
 _SCOPE = "benchmark"
 _SIGNER = Signer(Config())
@@ -265,28 +266,24 @@ def compare_with_gold() -> None:
 # Processor time
 
 
-class _Log:
-    """Stands in for the monitor of a crawl."""
-
-    def count(self, name: str) -> None:
-        """Do nothing."""
-
-
 def _seconds_of(pid: int) -> float:
     """Return the processor time of a process so far."""
     user, system = Path(f"/proc/{pid}/stat").read_text("ascii").rpartition(")")[2].split()[11:13]
     return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
 
 
-async def _measure(signers: Signers, pages: Iterable[HtmlResponse], text_format: str) -> tuple[float, float]:
-    """Sign *pages*, and make their own texts if a format is given. Return the seconds in the process, and in this one."""
-    (pid,) = [queue.child.pid for queue in signers._queues if queue.child is not None]
+async def _measure(
+    workers: Workers, pages: Iterable[HtmlResponse], text_format: str, repeated: Mapping[str, RepeatedBlocks]
+) -> tuple[float, float]:
+    """Return the seconds of processor time of the worker and of this process."""
+    (pid,) = pids(workers)
     before, own = _seconds_of(pid), time.process_time()
     for response in pages:
-        job = SignJob(response.url, declared_encoding(response), None, _SCOPE)
-        await signers.sign(job, response.body, 60)
+        encoding = declared_encoding(response)
+        await workers.ask(Check(response.url, encoding, response.url, _SCOPE), Checked, response.body)
         if text_format:
-            await own_text(response, text_format)  # type: ignore[arg-type]
+            job = OwnTextJob(encoding, repeated[host_of(response.url)], text_format)  # type: ignore[arg-type]
+            await workers.ask(MakeOwnText(response.url, None, job), OwnText, response.body)
     return _seconds_of(pid) - before, time.process_time() - own
 
 
@@ -303,23 +300,21 @@ def measure_cost() -> None:
     pages = [HtmlResponse(address, body=body) for site in sites for address, body in site]
     repeated = {host_of(site[0][0]): _find_what_repeats(site) for site in sites}
 
-    async def find_repeated(response: HtmlResponse) -> RepeatedBlocks:
-        return repeated[host_of(response.url)]
+    log = Log()
+    with tempfile.TemporaryDirectory() as folder:
+        # The others never make an own text, and keep nothing for it.
+        asked, others = [open_workers(Path(folder, name), log, Config()) for name in ("asked", "others")]
+        runs = {"": others, "text": asked, "markdown": asked}
 
-    log = _Log()
-    # The first processes are those that own_text() takes; the others never make an own text, and note nothing for it.
-    settings = Config(processes=1), Config(processes=1, max_bytes=Config.max_bytes + 1)
-    asked, others = [share_signers(config, log) for config in settings]  # type: ignore[arg-type]
-    runs = {"": others, "text": asked, "markdown": asked}
+        async def measure_all() -> list[dict[str, tuple[float, float]]]:
+            return [
+                {name: await _measure(runs[name], pages, name, repeated) for name in runs} for _ in range(1 + _COPIES)
+            ]
 
-    async def measure_all() -> list[dict[str, tuple[float, float]]]:
-        return [{name: await _measure(runs[name], pages, name) for name in runs} for _ in range(1 + _COPIES)]
-
-    with mock.patch("crawler_dedup.crawl.text.find_repeated", find_repeated):
         rounds = asyncio.run(measure_all())[1:]  # in the first one, processes and caches are new
-    for signers in (asked, others):
-        signers.release(log)  # type: ignore[arg-type]
-    table = Table("", "ms in the signing process", "ms on the event loop", title=f"{len(pages)} pages")
+        for workers in (asked, others):
+            workers.kill()
+    table = Table("", "ms in the worker", "ms on the event loop", title=f"{len(pages)} pages")
     for name in ("text", "markdown"):
         differences = (
             sorted(1000 * (times[name][at] - times[""][at]) / len(pages) for times in rounds) for at in (0, 1)

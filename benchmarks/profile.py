@@ -41,22 +41,17 @@ STEPS = {
         "middleware:DedupMiddleware.process_request",
     ],
     "gate: identity": ["crawl.gate:Gate.identity_of"],
-    "sending to signing processes": [
-        "crawl.signers:Signers.sign",
-        "crawl.signers:Signers._answer",
-        "crawl.signingqueue:Queue.add",
-        "crawl.signingqueue:Queue._receive",
-        "crawl.checker:Checker._sign",
-    ],
-    "sending to the deciding process": [
-        f"crawl.deciding:DecidingProcess.{name}" for name in ("submit", "end_claim", "_send", "_receive")
+    "sending to workers": [
+        *(f"crawl.workers:Workers.{name}" for name in ("ask", "end_claim", "_send")),
+        *(f"crawl.slot:Slot.{name}" for name in ("add", "_send", "_receive")),
+        "crawl.checker:ask_about",
     ],
     "claims": ["crawl.claims:Claims.decide", "crawl.claims:Claims.end"],
     "settling": [
         f"settling:SettlingMiddleware.{name}"
         for name in ("process_spider_input", "item_scraped", "_begin_output", "_end_output", "_output_ended")
     ]
-    + ["settling:SettlingMiddleware._note_output"],
+    + ["settling:SettlingMiddleware._count_output"],
     "sign: the rest": ["signing.signer:Signer.sign"],
     "blocks of the tree": ["signing.outline:read_outline"],
     "main text": ["signing.maintext:find_main_blocks", "signing.maintext:join_text"],
@@ -77,8 +72,8 @@ STEPS = {
     "writing thread: filing": ["index.tables:Tables.add"],
     "writing thread: settling": ["index.unfinished:end_claim"],
     "writing thread: what is kept once settled": ["rules.matcher:RuleMatcher.trim"],
-    "writing thread: learning the site": ["index.sitetables:SiteTables.count_page"],
-    "writing thread: counts of sites": ["index.storage:SharedState.finish"],
+    "writing thread: learning the site": ["index.sites:Sites.count_page"],
+    "writing thread: counts of sites": ["rules.matcher:SiteCounter.count"],
 }
 """The functions of each step, as ``module:name`` within the package."""
 

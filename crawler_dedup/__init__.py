@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from crawler_dedup.hamming import SignatureMatch as SignatureMatch
     from crawler_dedup.index.export import Export as Export
     from crawler_dedup.index.lmdb.permuted import PermutedIndex as PermutedIndex
+    from crawler_dedup.pagetext import OwnText as OwnText
     from crawler_dedup.signedpage import SignedPage as SignedPage
-    from crawler_dedup.signing.owntext import OwnText as OwnText
     from crawler_dedup.signing.schemes.scheme import Agreement as Agreement
     from crawler_dedup.signing.schemes.scheme import Scheme as Scheme
     from crawler_dedup.signing.schemes.scheme import ValueScheme as ValueScheme
@@ -53,8 +53,8 @@ _NAMES = {
     "hamming": "Numbers SignatureMatch",
     "index.export": "Export",
     "index.lmdb.permuted": "PermutedIndex",
+    "pagetext": "OwnText",
     "signedpage": "SignedPage",
-    "signing.owntext": "OwnText",
     "signing.schemes.scheme": "Agreement Scheme ValueScheme option",
     "signing.text": "Text",
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from scrapy.settings import BaseSettings
 
 from crawler_dedup.config.settings import PROCESSES
-from crawler_dedup.crawl.childprocess import DECIDING, SIGNING, start_ahead
+from crawler_dedup.crawl.childprocess import start_ahead
 from crawler_dedup.crawl.startup import refusal_logged
 
 
@@ -20,7 +20,7 @@ class Addon:
         """Add the middlewares that *settings* lack; an order, or ``None``, from the project takes precedence."""
         switches = {"DEDUP_ENABLED": True, "DEDUP_PROCESSES": PROCESSES}
         if all(str(settings.get(name, default)).lower() not in ("0", "false") for name, default in switches.items()):
-            start_ahead(settings, [SIGNING] if settings.get("DEDUP_INDEX") else [DECIDING, SIGNING])
+            start_ahead(settings)
         # Importing them takes as long as the start of the process.
         from crawler_dedup.middleware import DedupMiddleware  # noqa: PLC0415
         from crawler_dedup.settling import SettlingMiddleware  # noqa: PLC0415

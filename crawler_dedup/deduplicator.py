@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import replace
@@ -20,13 +20,13 @@ from crawler_dedup.index.maintenance import make_pages, read_profiles
 from crawler_dedup.index.opening import Opening
 from crawler_dedup.index.profiles import FrozenProfiles, ProfileCheck
 from crawler_dedup.index.runs import Run
+from crawler_dedup.pagetext import Format, OwnText, OwnTextJob, RepeatedBlocks
 from crawler_dedup.rules import table
 from crawler_dedup.rules.counts import can_read
 from crawler_dedup.rules.matcher import RuleMatcher, pair_of
 from crawler_dedup.rules.sites import decode_profile
 from crawler_dedup.rules.trimming import trim
 from crawler_dedup.signedpage import SignedPage, clean_identifier
-from crawler_dedup.signing.owntext import Format, OwnText, OwnTextJob, RepeatedBlocks, make_own_text
 from crawler_dedup.signing.schemes import SimHash
 from crawler_dedup.signing.segmentation import with_tokenizer_of_index
 from crawler_dedup.signing.signer import Signer
@@ -52,18 +52,25 @@ class Deduplicator:
     duplicate
     """
 
-    def __init__(self, location: Location, signer: Signer, profiles: FrozenProfiles | None = None) -> None:
+    def __init__(
+        self,
+        location: Location,
+        signer: Signer,
+        profiles: FrozenProfiles | None = None,
+        begin_run: Callable[[Index], Run] = lambda index: index.begin_run(),
+        claims: Iterator[int] | None = None,
+    ) -> None:
         """Use :meth:`open`."""
-        self._location = location
         self.signer = signer
-        self._profiles = profiles
         self._profile_check = ProfileCheck(profiles or FrozenProfiles({}))
         self._matcher = RuleMatcher(signer)
         self._closed = False
         self._stored_until: float | None = None
-        # Shared by all openings: a claim of an earlier opening must not be taken for a claim of a later one.
-        self._claim_numbers = count(1)
-        self._opened = self._open(fresh=signer.config.fresh)
+        config = signer.config
+        store = make_pages(
+            location, signer.spec, signer.libraries, map_size=config.map_size, fresh=config.fresh, frozen=profiles
+        )
+        self._opened = Opening.begin(store, config, claims or count(1), lambda: self._stored_until, begin_run)
 
     @classmethod
     def open(
@@ -96,27 +103,25 @@ class Deduplicator:
 
         return with_tokenizer_of_index(config or Config(), open_with)
 
-    def _open(self, *, fresh: bool, run: Run | None = None) -> Opening:
-        signer, config = self.signer, self.config
-        store = make_pages(
-            self._location, signer.spec, signer.libraries, map_size=config.map_size, fresh=fresh, frozen=self._profiles
-        )
-        return Opening.begin(store, config, self._claim_numbers, lambda: self._stored_until, fresh=fresh, run=run)
+    @classmethod
+    def join(cls, index: str, config: Config, run: int, offset: float, claims: Iterator[int]) -> Deduplicator:
+        """Open or create an index for a *run* that several processes share. Raises as :meth:`open`.
 
-    def reopen(self) -> None:
-        """Open an index on a server again, after it was emptied, or after this run was declared dead.
-
-        This begins another run, unless the present run still counts as alive. Raises the errors of :meth:`open`.
+        Args:
+            run: number of the run.
+            offset: the offset of its clock (:class:`~crawler_dedup.index.runs.Run`).
+            claims: numbers of the claims of this process, which no other process of the run has.
         """
-        opened = self._opened
-        self._opened = self._open(fresh=False, run=opened.run if opened.run.show_life() else None)
-        opened.store.close()
-        if self._opened.run is not opened.run:
-            opened.run.release()
+        location = find_location(index)
+
+        def open_with(resolved: Config) -> Deduplicator:
+            return cls(location, Signer(resolved), None, lambda store: store.join_run(run, offset), claims)
+
+        return with_tokenizer_of_index(config, open_with)
 
     @property
     def index(self) -> Index:
-        """The open index. It is another object after :meth:`reopen`."""
+        """The open index."""
         return self._opened.store
 
     @property
@@ -130,14 +135,9 @@ class Deduplicator:
         return self._opened.context.run
 
     @property
-    def clock_offset(self) -> float:
-        """The offset of the clock of this run (:class:`~crawler_dedup.index.runs.Run`)."""
-        return self._opened.run.offset
-
-    @property
-    def stored_until(self) -> int | None:
-        """The time of :meth:`note_stored`, in seconds since 1970."""
-        return self._opened.context.stored_until()
+    def lock_file(self) -> str:
+        """Path of the file that another process keeps locked while the run lasts; ``""`` if this one keeps it alive."""
+        return self._opened.run.lock_file
 
     @property
     def has_emptied_index(self) -> bool:
@@ -209,6 +209,8 @@ class Deduplicator:
             scope = scope_of(url, default_scope(self.config))
         if scope is None:  # it depends on the language of the page
             scope = self.sign(url, body, encoding=encoding).scope
+        from crawler_dedup.owntext.text import make_own_text  # noqa: PLC0415  (few crawls ask for own texts)
+
         job = OwnTextJob(encoding, self.repeated_blocks(url, scope), format, with_removed)
         return make_own_text(self.signer, body, job)
 

@@ -11,7 +11,6 @@ from scrapy.http import Request, Response
 from crawler_dedup.config import Config
 from crawler_dedup.crawl.browserpages import BrowserPages
 from crawler_dedup.crawl.checker import Checker
-from crawler_dedup.crawl.childprocess import discard_ahead
 from crawler_dedup.crawl.compat import is_asyncio_available
 from crawler_dedup.crawl.gate import Gate
 from crawler_dedup.crawl.preview import Preview
@@ -42,7 +41,6 @@ class DedupMiddleware:
         self._browser_pages = BrowserPages(crawler.settings)
         self._checker: Checker | Preview
         if is_preview(crawler):
-            discard_ahead()
             self._checker = Preview(crawler, config, self._gate)
         else:
             self.session = Session(crawler, config)
@@ -71,7 +69,7 @@ class DedupMiddleware:
         """Mark *request*, and remove the decision that ``meta=response.meta`` has copied: not every queue can store it."""
         request.meta.pop(META_DECISION, None)
         self._gate.mark_scheduled(request)
-        self._browser_pages.note_context(request)
+        self._browser_pages.remember_context(request)
 
     async def process_request(self, request: Request, spider: Spider | None = None) -> Response | None:  # noqa: ARG002
         """Remove the decision that ``meta=response.meta`` has copied from the parent page; refuse a repeated request.
@@ -80,7 +78,7 @@ class DedupMiddleware:
         """
         request.meta.pop(META_DECISION, None)
         self._gate.take_scheduled_mark(request)
-        self._browser_pages.note_context(request)  # a request of a JOBDIR, or of a callback, was not scheduled here
+        self._browser_pages.remember_context(request)  # a request of a JOBDIR, or of a callback, was not scheduled here
         if META_RESTORED not in request.meta:
             return None
         if self.session.restorations.is_repeated(request):
@@ -97,7 +95,7 @@ class DedupMiddleware:
         """Pass *response*, or raise :class:`~crawler_dedup.NearDuplicate` if its page is dropped and not followed."""
         checked = await self._checker.check(request, response)
         if META_RESTORED in request.meta:
-            self.session.restorations.note_response(request, response, checked.decision if checked else None)
+            self.session.restorations.record_response(request, response, checked.decision if checked else None)
         if checked is None:
             request.meta.pop(META_DECISION, None)
             return response

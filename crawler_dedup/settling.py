@@ -20,7 +20,7 @@ from crawler_dedup.crawl.gate import (
     META_REDIRECTIONS,
     META_REPEATED,
     first_address,
-    note_inherited_redirections,
+    mark_inherited_redirections,
 )
 from crawler_dedup.crawl.monitor import Monitor
 from crawler_dedup.crawl.restorations import META_RESTORED
@@ -185,7 +185,7 @@ class SettlingMiddleware:
         """Count the items that a callback yields, and note that it ended well. Discard the items of an unwanted page."""
         handling = self._begin_output(response)
         async for output in result:
-            if self._note_output(output, response, handling):
+            if self._count_output(output, response, handling):
                 yield output
         self._end_output(response, handling)
 
@@ -202,15 +202,15 @@ class SettlingMiddleware:
         """
         handling = self._begin_output(response)
         for output in result:
-            if self._note_output(output, response, handling):
+            if self._count_output(output, response, handling):
                 yield output
         self._end_output(response, handling)
 
-    def _note_output(self, output: Any, response: Response, handling: _Handling | None) -> bool:
-        """Note an *output* of a callback, and return whether to pass it on to the engine."""
+    def _count_output(self, output: Any, response: Response, handling: _Handling | None) -> bool:
+        """Count an *output* of a callback, and return whether to pass it on to the engine."""
         if isinstance(output, Request):
             if output.dont_filter or not _MARKS.isdisjoint(output.meta):  # not so for nearly all links
-                note_inherited_redirections(output)
+                mark_inherited_redirections(output)
                 if handling is not None and is_repetition(output, response, self.crawler):
                     handling.outcome = replace(handling.outcome, asked_again=True)
                 else:

@@ -7,6 +7,7 @@ from enum import IntEnum, IntFlag
 from typing import Annotated, NamedTuple
 
 import msgspec
+from xxhash import xxh3_128_digest
 
 from crawler_dedup.urls import identifier_without_credentials, without_credentials
 
@@ -20,6 +21,8 @@ BLOCK_BYTES = 6
 """Length of each packed block of a page, in bytes."""
 MAX_KEYS = 7
 """Maximum number of keys under which a thin page is filed: three of its title, and four of its blocks."""
+NAME_BYTES = 12
+"""Length of the hash of a page key, in bytes."""
 
 
 class Trait(IntFlag):
@@ -94,8 +97,6 @@ class SignedPage(msgspec.Struct, frozen=True, array_like=True):
         unsigned: why the page could not be signed, in a few words; ``""`` if it was.
         blocks: its blocks (:attr:`crawler_dedup.signing.blocks.PageBlocks.packed`). Empty once the page is settled, and
             counted for its site.
-        heading: 32 bits of the main text's ``<h1>``, if that has nothing in common with the title, else 0
-            (:attr:`crawler_dedup.signing.blocks.PageBlocks.heading`).
         named: a bit for each part of the title, whether it is also in a heading or the main text; the lowest for the first
             part in alphabetical order.
         links_followed: whether a crawl follows its links even if it is dropped, so that other links make no other page. Not
@@ -127,7 +128,6 @@ class SignedPage(msgspec.Struct, frozen=True, array_like=True):
     text: bytes = b""
     unsigned: str = ""
     blocks: bytes = b""
-    heading: Annotated[int, msgspec.Meta(ge=0, lt=1 << 32)] = 0
     named: Count = 0
     links_followed: bool = False
 
@@ -167,6 +167,12 @@ def escape_surrogates(text: str) -> str:
 def digest_of(content: bytes) -> bytes:
     """Return the BLAKE2b digest of *content*, 8 bytes."""
     return hashlib.blake2b(content, digest_size=8).digest()
+
+
+def hash_page_key(scope: str, key: str) -> bytes:
+    """Return a 96-bit hash of a page key: among 10^9 pages, two have the same with a probability of 10^-11."""
+    # The length distinguishes ("a", "bc") and ("ab", "c").
+    return xxh3_128_digest(f"{len(scope)}:{scope}{key}".encode("utf-8", "replace"))[:NAME_BYTES]
 
 
 def is_well_formed(page: SignedPage) -> bool:

@@ -11,29 +11,26 @@ from crawler_dedup.cli.settings import settings_reference
 SETTINGS = Path(__file__).parents[1] / "docs/reference/settings.md"
 
 
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
+def test_an_invalid_value_is_named_with_the_allowed_ones() -> None:
+    for name, value in [
         *(("DEDUP_MAX_DISTANCE", value) for value in (8, "three", 2.5, True, None)),
         *(("DEDUP_EXPIRE_DAYS", value) for value in (-1, "nan")),
         *(("DEDUP_SCOPE", value) for value in ("host", "")),
         *(("DEDUP_ACTION", "delete"), ("DEDUP_DIR", ""), ("DEDUP_FRESH", "perhaps"), ("DEDUP_MAX_BYTES", 0)),
         *(("DEDUP_TIMEOUT", float("inf")), ("DEDUP_MAP_SIZE", 10**30)),
-    ],
-)
-def test_an_invalid_value_is_named_with_the_allowed_ones(name: str, value: object) -> None:
-    with pytest.raises(ConfigError) as caught:
-        Config.from_settings({name: value})
-    assert str(caught.value).startswith(f"{name} = {value!r} is not allowed; it takes ")
+    ]:
+        with pytest.raises(ConfigError) as caught:
+            Config.from_settings({name: value})
+        assert str(caught.value).startswith(f"{name} = {value!r} is not allowed; it takes ")
 
 
-@pytest.mark.parametrize("name", [name for name in Config.__dataclass_fields__ if name != "journal"])
-def test_the_settings_page_has_the_allowed_values_of_the_error_message(name: str) -> None:
-    with pytest.raises(ConfigError) as caught:
-        Config(**{name: None})  # type: ignore[arg-type]
-    allowed = str(caught.value).partition(" is not allowed; it takes ")[2]
-    section = settings_reference().split(f"## DEDUP_{name.upper()}\n")[1].split("\n## ")[0]
-    assert f"; takes {allowed}\n" in section
+def test_the_settings_page_has_the_allowed_values_of_the_error_message() -> None:
+    for name in [name for name in Config.__dataclass_fields__ if name != "journal"]:
+        with pytest.raises(ConfigError) as caught:
+            Config(**{name: None})  # type: ignore[arg-type]
+        allowed = str(caught.value).partition(" is not allowed; it takes ")[2]
+        section = settings_reference().split(f"## DEDUP_{name.upper()}\n")[1].split("\n## ")[0]
+        assert f"; takes {allowed}\n" in section
 
 
 def test_a_range_is_written_for_people() -> None:
@@ -52,9 +49,8 @@ def test_a_range_is_written_for_people() -> None:
 LIST = "`crawler-dedup settings` lists all."
 
 
-@pytest.mark.parametrize(
-    ("name", "hint"),
-    [
+def test_an_unknown_setting_is_reported_as_a_typing_error() -> None:
+    for name, hint in [
         ("ACTON", "did you mean DEDUP_ACTION?"),
         ("DISTANCE", "did you mean DEDUP_MAX_DISTANCE?"),
         ("MAX_BYTE", "did you mean DEDUP_MAX_BYTES?"),
@@ -65,13 +61,11 @@ LIST = "`crawler-dedup settings` lists all."
         ("DAYS", "did you mean DEDUP_EXPIRE_DAYS?"),
         ("MAX", "did you mean DEDUP_MAX_DISTANCE or DEDUP_MAX_BYTES?"),
         *((name, LIST) for name in ("MODE", "FETCH", "MAX_AGE", "MAX_LENGTH", "", "XQZ")),
-    ],
-)
-def test_an_unknown_setting_is_reported_as_a_typing_error(name: str, hint: str) -> None:
-    with pytest.raises(ConfigError) as caught:
-        Config.from_settings({f"DEDUP_{name}": 3, "DOWNLOAD_DELAY": 1})
-    assert str(caught.value).startswith(f"Unknown setting DEDUP_{name}; {hint}")
-    assert str(caught.value).count("DEDUP_") <= 4
+    ]:
+        with pytest.raises(ConfigError) as caught:
+            Config.from_settings({f"DEDUP_{name}": 3, "DOWNLOAD_DELAY": 1})
+        assert str(caught.value).startswith(f"Unknown setting DEDUP_{name}; {hint}")
+        assert str(caught.value).count("DEDUP_") <= 4
 
 
 def test_strings_of_the_command_line_are_read() -> None:

@@ -147,9 +147,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.parametrize(
-    ("arguments", "sentence"),
-    [
+def test_a_missing_extra_is_reported_in_one_sentence(folder: Path) -> None:
+    for arguments, sentence in [
         (
             ["report", "index", "-o", "report.html"],
             "crawler-dedup report needs packages that are not installed (jinja2, markupsafe):"
@@ -175,18 +174,15 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
             "DEDUP_SCHEME = 'simhash' with stem=dutch needs packages that are not installed (snowballstemmer):"
             " install crawler-dedup with the extra stem",
         ),
-    ],
-    ids=lambda value: value[0] if isinstance(value, list) else "",
-)
-def test_a_missing_extra_is_reported_in_one_sentence(folder: Path, arguments: list[str], sentence: str) -> None:
-    code = f"""{WITHOUT_EXTRAS}
+    ]:
+        code = f"""{WITHOUT_EXTRAS}
     import os
     os.chdir({str(folder)!r})
     from crawler_dedup.cli import app
     app({arguments!r})
     """
-    assert run(code) == (2, "", f"Error: {sentence}\n")
-    assert not [*folder.glob("*.html"), *folder.glob("*.svg")]
+        assert run(code) == (2, "", f"Error: {sentence}\n")
+        assert not [*folder.glob("*.html"), *folder.glob("*.svg")]
 
 
 def test_without_extras_everything_else_can_be_imported_and_pages_are_checked(tmp_path: Path) -> None:

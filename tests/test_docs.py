@@ -12,8 +12,6 @@ from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 
-import pytest
-
 from crawler_dedup import Config
 from crawler_dedup.index import export, header
 from crawler_dedup.journal import entry
@@ -173,21 +171,18 @@ def test_the_document_names_everything_in_the_header() -> None:
 # Numbers that other software goes by
 
 
-@pytest.mark.parametrize(
-    ("page", "sentence"),
-    [
+def test_each_version_is_the_one_that_its_document_names() -> None:
+    for page, sentence in [
         ("docs/explanation/the-index.md", f"This is behaviour {BEHAVIOUR}"),
         ("docs/explanation/the-index.md", f"This is format {header.FORMAT}"),
         ("docs/reference/export.md", f"Version {export.FORMAT}."),
         ("docs/reference/journal.md", f"- `version`: of these fields: {entry.VERSION}"),
-    ],
-)
-def test_each_version_is_the_one_that_its_document_names(page: str, sentence: str) -> None:
-    text = " ".join(read(page).split())
-    assert sentence in text
-    # No other number stands in its place anywhere on the page.
-    before, _, _ = sentence.rpartition(re.findall(r"\d+", sentence)[-1])
-    assert len(re.findall(re.escape(before) + r"\d+", text)) == 1
+    ]:
+        text = " ".join(read(page).split())
+        assert sentence in text
+        # No other number stands in its place anywhere on the page.
+        before, _, _ = sentence.rpartition(re.findall(r"\d+", sentence)[-1])
+        assert len(re.findall(re.escape(before) + r"\d+", text)) == 1
 
 
 def versions_of_nox() -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -242,18 +237,18 @@ def resolve(name: str) -> object:
     raise AssertionError(f"{name} is no module")
 
 
-@pytest.mark.parametrize("page", CURRENT, ids=page_id)
-def test_every_setting_module_and_file_that_a_page_names_exists(page: Path) -> None:
-    text = page.read_text(encoding="utf-8")
-    known = {f"DEDUP_{name.upper()}" for name in Config.__dataclass_fields__}
-    assert set(re.findall(r"(?<!CRAWLER_)DEDUP_[A-Z_]*[A-Z]", text)) <= known
-    for name in set(re.findall(r"\bcrawler_dedup(?:\.\w+)+", text)) - {schemes.GROUP}:
-        assert resolve(name) is not None
-    folders = "benchmarks|crawler_dedup|docs|settings|spiders|tests"
-    for name in re.findall(rf"`[^`\n]*?\b((?:{folders})/[\w./-]*)", text):
-        assert (ROOT / name).exists(), name
-    for module in re.findall(r"-m (benchmarks\.\w+)", text):
-        assert importlib.util.find_spec(module) is not None, module
+def test_every_setting_module_and_file_that_a_page_names_exists() -> None:
+    for page in CURRENT:
+        text = page.read_text(encoding="utf-8")
+        known = {f"DEDUP_{name.upper()}" for name in Config.__dataclass_fields__}
+        assert set(re.findall(r"(?<!CRAWLER_)DEDUP_[A-Z_]*[A-Z]", text)) <= known
+        for name in set(re.findall(r"\bcrawler_dedup(?:\.\w+)+", text)) - {schemes.GROUP}:
+            assert resolve(name) is not None
+        folders = "benchmarks|crawler_dedup|docs|settings|spiders|tests"
+        for name in re.findall(rf"`[^`\n]*?\b((?:{folders})/[\w./-]*)", text):
+            assert (ROOT / name).exists(), name
+        for module in re.findall(r"-m (benchmarks\.\w+)", text):
+            assert importlib.util.find_spec(module) is not None, module
 
 
 def without_code(text: str) -> str:

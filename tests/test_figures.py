@@ -43,10 +43,10 @@ def test_another_figure_in_a_page_is_noticed(mark: str, tmp_path: Path) -> None:
     assert changed in done.stderr
 
 
-@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
-def test_a_file_says_how_its_figures_were_measured(file: Path) -> None:
-    content = json.loads(file.read_text(encoding="utf-8"))
-    assert all(content[name] for name in ("command", "date", "commit", "machine", "tables"))
+def test_a_file_says_how_its_figures_were_measured() -> None:
+    for file in FILES:
+        content = json.loads(file.read_text(encoding="utf-8"))
+        assert all(content[name] for name in ("command", "date", "commit", "machine", "tables"))
 
 
 def test_the_pages_show_every_table_and_every_file() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -22,11 +21,11 @@ def test_the_picture_of_the_demo_is_up_to_date() -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-@pytest.mark.parametrize("picture", PICTURES, ids=lambda picture: picture.name)
-def test_a_picture_loads_nothing_from_elsewhere(picture: Path) -> None:
-    svg = picture.read_text(encoding="utf-8")
-    assert re.findall(r"(?:[\"']|url\()(https?://[^\s\"')<]+)", svg) == ["http://www.w3.org/2000/svg"]
-    assert "<script" not in svg
+def test_a_picture_loads_nothing_from_elsewhere() -> None:
+    for picture in PICTURES:
+        svg = picture.read_text(encoding="utf-8")
+        assert re.findall(r"(?:[\"']|url\()(https?://[^\s\"')<]+)", svg) == ["http://www.w3.org/2000/svg"]
+        assert "<script" not in svg
 
 
 def test_every_picture_is_made_by_the_program() -> None:

@@ -61,23 +61,17 @@ def test_a_forked_program_sees_what_a_fresh_one_sees(tmp_path: Path, kind: str, 
     assert forked == fresh
 
 
-@pytest.mark.parametrize(
-    "environment",
-    [
+def test_a_forked_program_follows_the_variables_of_the_interpreter(tmp_path: Path) -> None:
+    for environment in [
         {},
         {"PYTHONPATH": f"{processes.ROOT}:elsewhere"},
         {"PYTHONOPTIMIZE": "1"},
         {"PYTHONUTF8": "0"},
         {"PYTHONUNBUFFERED": "1"},
         {"PYTHONDONTWRITEBYTECODE": "1"},
-    ],
-    ids=str,
-)
-def test_a_forked_program_follows_the_variables_of_the_interpreter(
-    tmp_path: Path, environment: Mapping[str, str]
-) -> None:
-    fresh, forked = (surroundings(tmp_path, KINDS["code"], environment, fresh=fresh) for fresh in (True, False))
-    assert forked == fresh
+    ]:
+        fresh, forked = (surroundings(tmp_path, KINDS["code"], environment, fresh=fresh) for fresh in (True, False))
+        assert forked == fresh
 
 
 @pytest.fixture

@@ -9,12 +9,12 @@ from typing import Literal
 import pytest
 
 from crawler_dedup import Config, ConfigError, Deduplicator, IndexMismatch
-from crawler_dedup.crawl.preview import preview
 from crawler_dedup.index.header import Header
 from crawler_dedup.index.lmdb.environment import Environment
 from crawler_dedup.signing.segmentation import with_tokenizer_of_index
 from crawler_dedup.signing.signer import Signer
 from crawler_dedup.system import extras
+from crawler_dedup.worker.preview import preview
 from tests.support import processes
 from tests.support.crawling import article, crawl_pages
 from tests.support.projects import PAGES

@@ -20,9 +20,10 @@ from crawler_dedup.config.settings import scope_of
 from crawler_dedup.errors import DedupError
 from crawler_dedup.index.maintenance import read_profiles
 from crawler_dedup.index.profiles import site_key
+from crawler_dedup.owntext.text import make_own_text
+from crawler_dedup.pagetext import Format, OwnTextJob, RepeatedBlocks
 from crawler_dedup.rules.counts import can_read
 from crawler_dedup.rules.sites import decode_profile
-from crawler_dedup.signing.owntext import Format, OwnTextJob, RepeatedBlocks, make_own_text
 from crawler_dedup.signing.signer import cached_signer, config_from_spec
 from crawler_dedup.system.callbacks import Start
 from crawler_dedup.system.files import open_replacement

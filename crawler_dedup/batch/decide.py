@@ -18,8 +18,6 @@ from crawler_dedup.errors import DedupError
 from crawler_dedup.index.packing import RecentRows
 from crawler_dedup.index.profiles import FrozenProfiles, Snapshot
 from crawler_dedup.index.records import Record
-from crawler_dedup.index.runs import NO_RUNS
-from crawler_dedup.index.storage import SharedState
 from crawler_dedup.index.tables import Tables
 from crawler_dedup.index.verdicts import RunContext, Verdicts
 from crawler_dedup.rules.matcher import RuleMatcher
@@ -125,8 +123,8 @@ def decide_pages(
         DedupError: memory does not suffice.
     """
     storage = MemoryStorage(file)
-    tables = Tables(storage, SharedState(), RecentRows(), profiles)
-    verdicts = Verdicts(tables, matcher, RunContext(), now=1, runs=NO_RUNS)
+    tables = Tables(storage, {}, RecentRows(), profiles)
+    verdicts = Verdicts(tables, matcher, RunContext(), now=1)
     place_of = array("q", [_NO_PLACE])  # the place of each filed page, by its number
     for record in existing:
         tables.add(record, matcher)

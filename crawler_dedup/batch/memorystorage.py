@@ -10,8 +10,16 @@ import numpy as np
 
 from crawler_dedup.hamming import Numbers
 from crawler_dedup.index.header import Header
-from crawler_dedup.index.layout import NUMBER_BYTES, limit_payloads
-from crawler_dedup.index.storage import PAYLOAD_BYTES, RECORDS, SIGNATURES, BucketTable, RowTable, Storage
+from crawler_dedup.index.layout import (
+    NUMBER_BYTES,
+    PAYLOAD_BYTES,
+    RECORDS,
+    SIGNATURES,
+    BucketTable,
+    RowTable,
+    limit_payloads,
+)
+from crawler_dedup.index.storage import Storage
 
 _PAYLOAD = np.dtype("<u8")
 _KEY_BITS = 64

@@ -17,7 +17,7 @@ from crawler_dedup.cli.terminal import quantity
 from crawler_dedup.system.extras import require_extra
 
 if TYPE_CHECKING:
-    from crawler_dedup.signing.owntext import Format
+    from crawler_dedup.pagetext import Format
 
 _EXTRA = ("batch", "crawler-dedup batch")
 _NAMED = 20  # records that a message names

@@ -265,7 +265,7 @@ def export_(file: Path, index: Location | None) -> None:
             opened,
             file,
             start("exporting", maintenance.count_entries(opened)),
-            note_unreadable=unreadable.append,
+            count_unreadable=unreadable.append,
             is_readable=can_read,
         )
     click.echo(f"{quantity(written, 'page')} written to {file}, {decimal(file.stat().st_size)}.")

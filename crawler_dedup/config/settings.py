@@ -48,7 +48,7 @@ MAP_SIZE = 4 * _GIB if os.name == "nt" else 1024 * _GIB if sys.maxsize > 1 << 32
 """Default size of the map. On Linux and macOS it is sparse and costs address space only; Windows allocates the file."""
 
 PROCESSES = 0 if os.name == "nt" else 1
-"""Default number of signing processes. On Windows none can be started: they get a socket of their parent process."""
+"""Default number of workers. On Windows none can be started: they get a socket of their parent process."""
 
 
 def _setting(default: Any, explanation: str, *, shown: str = "") -> Any:
@@ -191,13 +191,13 @@ class Config:
     )
     timeout: Annotated[float, Meta(ge=0.01, le=86_400)] = _setting(
         30.0,
-        "Seconds that a signing process may take for a page, without loading a dictionary. After that the process is "
+        "Seconds that a worker may take for a page, without loading a dictionary. After that the worker is "
         "replaced, and the page passes as `unchecked`. A signed page waits for the index for a fifth of this time, but "
         "at least 6 seconds (or this time, if it is shorter); while its server is unavailable, as `DEDUP_INDEX_WAIT` says.",
     )
     processes: Annotated[int, Meta(ge=0, le=64, extra={"zero": "on the event loop"})] = _setting(
         PROCESSES,
-        "Number of processes that sign pages and extract texts. All crawls of one process share them "
+        "Number of processes that sign the pages of a crawl, decide about them and extract texts "
         "([processors and memory](../how-to/where-it-runs.md#processors-and-memory)). With 0, nothing protects the crawl "
         "from a page that takes long, crashes or takes too much memory.",
         shown="`1` (0 on Windows)",

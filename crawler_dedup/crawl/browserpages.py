@@ -12,7 +12,7 @@ from scrapy.settings import BaseSettings
 
 from crawler_dedup.crawl.gate import first_address
 from crawler_dedup.crawl.monitor import Monitor
-from crawler_dedup.index.records import hash_page_key
+from crawler_dedup.signedpage import hash_page_key
 
 _META_PAGE, _META_CONTEXT, _META_CONTEXT_KWARGS = "playwright_page", "playwright_context", "playwright_context_kwargs"
 _CLOSE_TIMEOUT = 5.0
@@ -31,8 +31,8 @@ class BrowserPages:
         # By the name of a context the hash of the address that is requested in it; b"": there are several.
         self._addresses: OrderedDict[str, bytes] = OrderedDict()
 
-    def note_context(self, request: Request) -> None:
-        """Note in which context *request* is sent. A page has many links, so this has to be quick."""
+    def remember_context(self, request: Request) -> None:
+        """Remember in which context *request* is sent. A page has many links, so this has to be quick."""
         if _META_CONTEXT not in request.meta:
             return
         name, address = _context_of(request)

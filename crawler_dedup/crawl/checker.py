@@ -13,18 +13,19 @@ import msgspec
 from scrapy.http import Request, Response
 
 from crawler_dedup.config import Config
+from crawler_dedup.crawl.childprocess import SigningError
+from crawler_dedup.crawl.claims import Question
 from crawler_dedup.crawl.forms import Forms
 from crawler_dedup.crawl.gate import Gate, Identity, action_of
 from crawler_dedup.crawl.restorations import META_RESTORED
 from crawler_dedup.crawl.session import Session
-from crawler_dedup.crawl.signers import LoopSigner, SigningError
-from crawler_dedup.crawl.signingqueue import NotSigned
+from crawler_dedup.crawl.slot import NotSigned
 from crawler_dedup.crawl.text import declared_encoding
 from crawler_dedup.crawl.watchdog import Watchdog
 from crawler_dedup.decision import Decision, Verdict
 from crawler_dedup.errors import DedupError
-from crawler_dedup.signedpage import SignedPage, escape_surrogates
-from crawler_dedup.signing.messages import SignJob
+from crawler_dedup.signedpage import SignedPage, clean_identifier, escape_surrogates
+from crawler_dedup.worker.messages import Check
 
 _DROPPED_TOO_OFTEN = "asked for again and again"
 
@@ -59,8 +60,7 @@ class Checker:
         """Decide about *response*, and report it; return ``None`` if it is not checked. Errors let it pass."""
         self._session.followed.discard(request)  # the callback may have yielded the same object again
         action: str = self._config.action
-        page = identity = visit = None
-        forms: Sequence[bytes] = ()
+        question = identity = visit = None
         try:
             self._gate.take_scheduled_mark(request)  # a middleware may have answered before ours saw the request
             reason = self._gate.skip_reason(request, response)
@@ -71,13 +71,21 @@ class Checker:
             identity = self._gate.identity_of(request, response)
             if META_RESTORED in request.meta:
                 await self._session.restorations.keep_redirected(request, response)
-            page, forms = await self._sign(response, identity)
-            page = msgspec.structs.replace(page, links_followed=action == "follow")
             if not identity.asks_again and META_RESTORED not in request.meta:
-                visit = await self._session.repetitions.begin(page, identity.address)
-            decision = await self._ask_index(page, identity.alias, is_dry=self._config.is_dry and action == "mark")
+                visit = await self._session.repetitions.begin(identity)
+            is_dry = self._config.is_dry and action == "mark"
+            question = ask_about(response, identity, self._config, is_dry=is_dry, links_followed=action == "follow")
+            with self._monitor.count_waiting():
+                decision = await self._session.claims.decide(question)
+            if self._session.is_unusable:
+                self._session.report_recovery()
         except Exception as error:
             decision = self._failed(response, error)
+        page = (
+            None
+            if question is None or question.page is None
+            else msgspec.structs.replace(question.page, size=len(response.body))
+        )
         overused = self._watchdog.count_duplicate(decision)
         if overused is not None:
             self._monitor.report_overused_page(decision, overused)
@@ -86,32 +94,12 @@ class Checker:
         if drops and identity is not None and self._watchdog.dropped_too_often(decision, identity.address):
             drops, decision = False, replace(decision, verdict=Verdict.UNCHECKED, reason=_DROPPED_TOO_OFTEN)
         if page is not None and (decision.verdict is Verdict.NEW or page.unsigned):
-            self._watch_form(page, forms, decision)
+            self._watch_form(page, question.forms if question else (), decision)
         follows = drops and action == "follow"
         if visit is not None:
-            self._session.repetitions.note_decision(visit, decision, drops=drops)
+            self._session.repetitions.record_decision(visit, decision, drops=drops)
         self._monitor.report_decision(decision, page, request, drops=drops, follows=follows, repeats=repeats)
         return CheckedResponse(decision, drops, follows)
-
-    async def _sign(self, response: Response, identity: Identity) -> tuple[SignedPage, Sequence[bytes]]:
-        job = SignJob(
-            escape_surrogates(response.url),
-            declared_encoding(response),
-            escape_surrogates(identity.key),
-            identity.scope and escape_surrogates(identity.scope),
-        )
-        # A page that is too large is refused without being parsed.
-        is_too_large = len(response.body) > self._config.max_bytes
-        signers = LoopSigner(self._session.deduplicator.signer) if is_too_large else self._session.signers
-        signed = await signers.sign(job, response.body, self._config.timeout)
-        self._monitor.note_signing(signed.waited)
-        return signed.page, signed.forms
-
-    async def _ask_index(self, page: SignedPage, alias: str, *, is_dry: bool) -> Decision:
-        with self._monitor.count_waiting():
-            answer = await self._session.claims.decide(page, alias, is_dry=is_dry)
-        self._session.note_answer()
-        return replace(answer.decision, reason=answer.reason) if answer.reason else answer.decision
 
     def _failed(self, response: Response, error: Exception) -> Decision:
         """Report *error*; the page passes unchecked."""
@@ -130,7 +118,7 @@ class Checker:
             f"\n{error.trace}" if isinstance(error, SigningError) else "",
             exc_info=None if isinstance(error, (DedupError, TimeoutError)) else error,
         )
-        self._session.note_error(error)
+        self._session.react_to(error)
         return decision
 
     def _watch_form(self, page: SignedPage, forms: Sequence[bytes], decision: Decision) -> None:
@@ -138,6 +126,22 @@ class Checker:
         form = self._forms.add(page.url, forms)
         if form is not None:
             self._monitor.report_form(form, decision, page)
+
+
+def ask_about(
+    response: Response, identity: Identity, config: Config, *, is_dry: bool = False, links_followed: bool = False
+) -> Question:
+    """Return the question about the page of *response*."""
+    job = Check(
+        escape_surrogates(response.url),
+        declared_encoding(response),
+        escape_surrogates(identity.key),
+        identity.scope and escape_surrogates(identity.scope),
+        clean_identifier(identity.alias),
+        is_dry,
+        links_followed,
+    )
+    return Question(job, memoryview(response.body)[: config.max_bytes + 1])  # a larger page is refused without the rest
 
 
 def is_unwanted(decision: Decision, response: Response, config: Config) -> bool:

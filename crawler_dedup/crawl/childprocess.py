@@ -1,4 +1,4 @@
-"""Start a process beside the crawl, and exchange messages with it without blocking the event loop."""
+"""Start a worker beside the crawl, and exchange messages with it without blocking the event loop."""
 
 from __future__ import annotations
 
@@ -6,49 +6,68 @@ import asyncio
 import os
 import signal
 import socket
-import struct
 import subprocess
 import sys
 import threading
-import time
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from contextlib import suppress
+from tempfile import TemporaryFile
 from weakref import WeakSet, finalize
 
 import msgspec
 
+from crawler_dedup import errors
 from crawler_dedup.errors import DedupError
 from crawler_dedup.system.channel import HEAD, Failure
+from crawler_dedup.worker.messages import Answer, LogLine, Ready
 
-SIGNING, DECIDING = "crawler_dedup.signing.process", "crawler_dedup.deciding.process"
-"""The modules that such processes run."""
+WORKER = "crawler_dedup.worker.process"
+"""The module that workers run."""
 TRIED_AGAIN, UNCHECKED = "tried again", "passes unchecked"
 """What happens with a page of a process that has died."""
 PATIENCE = 60.0
 """Seconds that a process may take to start, or to load a dictionary."""
-MAX_DEATHS = 5
-DEATH_SECONDS = 60.0
-"""``MAX_DEATHS`` deaths of processes within this time are too many."""
+TOO_LATE = -getattr(signal, "SIGALRM", 14)
+"""Status of a worker that was ended because a page took too long."""
 _PIECE = 256 << 10
 _REAP_SECONDS = 1.0
 """Seconds between the end of a socket and that of its process."""
 
-
-class Deaths:
-    """Counts how often processes have died lately."""
-
-    def __init__(self) -> None:
-        self._times: deque[float] = deque(maxlen=MAX_DEATHS)
-
-    def note(self) -> bool:
-        """Count a death, and return whether there were too many."""
-        self._times.append(time.monotonic())
-        return len(self._times) == MAX_DEATHS and self._times[0] >= self._times[-1] - DEATH_SECONDS
+Received = Answer | Ready | LogLine | Failure
+_MESSAGES: msgspec.msgpack.Decoder[Received] = msgspec.msgpack.Decoder(Received)
 
 
-def describe_death(module: str, pid: int, status: int | None, pages: Iterable[tuple[str, str]]) -> str:
-    """Say which process has died, why, and what happens with the pages that it had.
+class NotStarted(DedupError):
+    """A worker does not become ready for its first job."""
+
+
+class SigningError(DedupError):
+    """An exception in a worker that no page of these limits should cause.
+
+    Attributes:
+        name: its class.
+        trace: its traceback.
+    """
+
+    def __init__(self, failure: Failure) -> None:
+        super().__init__(failure.message)
+        self.name, self.trace = failure.error, failure.trace
+
+
+def error_of(failure: Failure) -> Exception:
+    """Return the error that was raised in a worker."""
+    if failure.error == "TimeoutError":
+        return TimeoutError(failure.message)
+    kind = getattr(errors, failure.error, None)
+    if isinstance(kind, type) and issubclass(kind, DedupError):
+        error: DedupError = kind.__new__(kind, failure.message)  # some make their message of other arguments
+        return error
+    return SigningError(failure)
+
+
+def describe_death(pid: int, status: int | None, pages: Iterable[tuple[str, str]]) -> str:
+    """Say which worker has died, why, and what happens with the pages that it had.
 
     Args:
         status: its exit status, or the negative number of a signal; ``None``: it had to be killed, as it only closed its
@@ -71,12 +90,16 @@ def describe_death(module: str, pid: int, status: int | None, pages: Iterable[tu
         f"{first}{f' and {len(others)} more' * bool(others)} ({outcome})"
         for outcome, (first, *others) in addresses.items()
     ]
-    kind = "signing" if module == SIGNING else "deciding"
-    return f"The {kind} process {pid} {cause}; pages that it had: {', '.join(had) or 'none'}"
+    return f"The worker process {pid} {cause}; pages that it had: {', '.join(had) or 'none'}"
+
+
+def decode(message: bytes) -> Received:
+    """Return *message*. Raises :class:`msgspec.MsgspecError` or :class:`UnicodeDecodeError` if it is none."""
+    return _MESSAGES.decode(message)
 
 
 class ChildProcess:
-    """A process that runs *module*. Belongs to one event loop, once it is attached to it.
+    """A worker process (:mod:`crawler_dedup.worker.process`). Belongs to one event loop, once it is attached to it.
 
     The process is ended with SIGKILL: what it has to store is stored when it has answered.
 
@@ -84,14 +107,14 @@ class ChildProcess:
         OSError: it cannot be started.
     """
 
-    def __init__(self, module: str) -> None:
-        self.module = module
+    def __init__(self) -> None:
         self._socket, theirs = socket.socketpair()
+        self._progress = TemporaryFile(buffering=0)  # noqa: SIM115  (open until the process has ended)
         with theirs:
             try:
-                self._process = _start(module, theirs.fileno())
+                self._process = _start(theirs.fileno(), self._progress.fileno())
             except BaseException:
-                self._socket.close()
+                self.abandon()
                 raise
         _children.add(self)
         self._unsent: deque[memoryview] = deque()
@@ -104,50 +127,63 @@ class ChildProcess:
         """Number of the process."""
         return self._process.pid
 
-    @property
-    def is_sending(self) -> bool:
-        """Whether a part of what was sent is still to be read by the process."""
-        return bool(self._unsent)
-
-    def wait_until_ready(self, start: bytes) -> None:
-        """Block until the process is ready for its first job.
+    def wait_until_ready(self, start: bytes, log: Callable[[LogLine], object]) -> Ready:
+        """Block until the process has opened the index, and return what it says. After an error it may be called again.
 
         Args:
             start: the first message.
+            log: called with the lines that the process logs.
 
         Raises:
-            DedupError: it does not become ready.
+            DedupError: the index cannot be opened.
+            NotStarted: the process does not become ready.
         """
         self._socket.settimeout(PATIENCE)
         try:
             self._socket.sendall(start)
-            with self._socket.makefile("rb") as stream:
-                message = stream.read(HEAD.unpack(stream.read(HEAD.size))[0])
-        except (ConnectionError, struct.error):
-            raise DedupError("the process ended at its start") from None
+            while True:
+                (size, _) = HEAD.unpack(self._receive_all(HEAD.size))
+                answer = decode(self._receive_all(size))
+                if isinstance(answer, Failure):
+                    raise error_of(answer)
+                if isinstance(answer, Ready):
+                    return answer
+                if isinstance(answer, LogLine):
+                    log(answer)
+        except (ConnectionError, EOFError):
+            raise NotStarted("the process ended at its start") from None
         except OSError as error:
-            raise DedupError(f"the process does not answer ({error})") from error
-        if message:
-            try:
-                failure = msgspec.msgpack.decode(message, type=Failure)
-            except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-                raise DedupError(f"the answer of the process is not a message ({error})") from error
-            raise DedupError(f"{failure.error}: {failure.message}")
+            raise NotStarted(f"the process does not answer ({error})") from error
+        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+            raise NotStarted(f"the answer of the process is not a message ({error})") from error
 
-    def attach(self, receive: Callable[[bytes], None], end: Callable[[], None]) -> None:
+    def _receive_all(self, size: int) -> bytes:
+        received = b""
+        while len(received) < size:
+            piece = self._socket.recv(size - len(received))
+            if not piece:
+                raise EOFError
+            received += piece
+        return received
+
+    def attach(self, receive: Callable[[Received], None], end: Callable[[int | None, int], None]) -> None:
         """Use the running event loop.
 
         Args:
             receive: called with each message of the process.
-            end: called when the process has ended by itself, or has sent something that is no message.
+            end: called when the process has ended by itself, has sent something that is no message, or was ended by
+                :meth:`replace`; with its status, as :func:`describe_death` takes it, and the number of the job that it
+                worked on (0: none).
         """
         self._receive, self._end = receive, end
         self._loop = asyncio.get_running_loop()
         self._socket.setblocking(False)
         self._loop.add_reader(self._socket, self._read)
 
-    def send(self, *parts: bytes) -> None:
+    def send(self, *parts: bytes | memoryview) -> None:
         """Send *parts*, now or as soon as the process reads them. They are not copied."""
+        if self._has_ended:
+            return
         self._unsent.extend(map(memoryview, parts))
         if not self._is_writing:
             self._write()
@@ -181,11 +217,11 @@ class ChildProcess:
         self._received += piece
         try:
             while not self._has_ended and (message := self._next_message()) is not None:
-                self._receive(message)
+                self._receive(decode(message))
         except (msgspec.MsgspecError, UnicodeDecodeError):
             piece = b""
-        if not piece and not self._has_ended:
-            self._end()
+        if not piece:
+            self.replace()
 
     def _next_message(self) -> bytes | None:
         if len(self._received) < HEAD.size:
@@ -197,50 +233,59 @@ class ChildProcess:
         del self._received[:end]
         return message
 
-    def kill(self, report: Callable[[int | None], object] | None = None) -> None:
-        """End the process, without waiting for its end. Idempotent.
+    def replace(self) -> None:
+        """End the process, and call the function of :meth:`attach` with its status. Idempotent."""
+        if not self._has_ended:
+            self._close(self._report_end)
 
-        Args:
-            report: if the process has died, called in the event loop with its status, as :func:`describe_death` takes it.
-        """
-        if self._has_ended:
-            return
+    def kill(self) -> None:
+        """End the process, without waiting for its end. Idempotent."""
+        if not self._has_ended:
+            self._process.kill()
+            self._close(self._process.wait)
+
+    def _close(self, reap: Callable[[], object]) -> None:
         if self._loop is not None and not self._loop.is_closed():
             self._loop.remove_reader(self._socket)
             self._loop.remove_writer(self._socket)
-        self.abandon()
-        if report is None:
-            self._process.kill()
-        threading.Thread(target=self._reap, args=(report,), name="crawler-dedup end", daemon=True).start()
-
-    def _reap(self, report: Callable[[int | None], object] | None) -> None:
-        if report is not None and self._loop is not None:
-            status = None
-            with suppress(subprocess.TimeoutExpired):
-                status = self._process.wait(_REAP_SECONDS)
-            with suppress(RuntimeError):  # the loop is closed
-                self._loop.call_soon_threadsafe(report, status)
-            self._process.kill()
-        self._process.wait()
-
-    def abandon(self) -> None:
-        """Close the socket only: in a forked child, whose parent goes on using the process."""
         self._has_ended = True
         self._socket.close()
+
+        def reap_and_close() -> None:
+            with self._progress:
+                reap()
+
+        threading.Thread(target=reap_and_close, name="crawler-dedup end", daemon=True).start()
+
+    def _report_end(self) -> None:
+        status = None
+        with suppress(subprocess.TimeoutExpired):
+            status = self._process.wait(_REAP_SECONDS)
+        self._process.kill()
+        self._process.wait()
+        number = int.from_bytes(os.pread(self._progress.fileno(), 8, 0), "little")
+        assert self._loop is not None
+        with suppress(RuntimeError):  # the loop is closed
+            self._loop.call_soon_threadsafe(self._end, status, number)
+
+    def abandon(self) -> None:
+        """Close the files only: in a forked child, whose parent goes on using the process."""
+        self._has_ended = True
+        self._socket.close()
+        self._progress.close()
 
 
 _children: WeakSet[ChildProcess] = WeakSet()
 _started_ahead: list[ChildProcess] = []
 
 
-def start_ahead(settings: object, modules: Sequence[str]) -> None:
-    """Start the first processes for the crawl with *settings*, while this process still imports what it needs."""
+def start_ahead(settings: object) -> None:
+    """Start the first process for the crawl with *settings*, while this process still imports what it needs."""
     if _children:
         return
     finalize(settings, discard_ahead).atexit = False
     with suppress(OSError):  # which the crawl reports
-        for module in modules:
-            _started_ahead.append(ChildProcess(module))  # noqa: PERF401  (those that were started have to be ended)
+        _started_ahead.append(ChildProcess())
 
 
 def discard_ahead() -> None:
@@ -249,13 +294,9 @@ def discard_ahead() -> None:
         _started_ahead.pop().kill()
 
 
-def take_child(module: str) -> ChildProcess:
-    """Return the process that was started ahead with *module*, or a new one. Raises :class:`OSError`."""
-    for child in _started_ahead:
-        if child.module == module:
-            _started_ahead.remove(child)
-            return child
-    return ChildProcess(module)
+def take_child() -> ChildProcess:
+    """Return the process that was started ahead, or a new one. Raises :class:`OSError`."""
+    return _started_ahead.pop() if _started_ahead else ChildProcess()
 
 
 def _abandon_all() -> None:
@@ -269,18 +310,18 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_abandon_all)
 
 
-def _start(module: str, file_descriptor: int) -> subprocess.Popen[bytes]:
-    """Start a process that runs *module* with *file_descriptor*, and finds the modules that this process finds."""
+def _start(*file_descriptors: int) -> subprocess.Popen[bytes]:
+    """Start a worker with *file_descriptors*, which finds the modules that this process finds."""
     if os.name == "nt":
         raise OSError("On Windows a process cannot get a socket of its parent")
     # -P: the working directory is not searched for modules.
-    command = [sys.executable or "", "-P", "-m", module, str(file_descriptor)]
+    command = [sys.executable or "", "-P", "-m", WORKER, *map(str, file_descriptors)]
     path = os.pathsep.join(entry or os.curdir for entry in sys.path if isinstance(entry, str))
     # A process that is just starting must not be ended by Ctrl-C, which a terminal sends to all processes.
     before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
     try:
         return subprocess.Popen(  # noqa: S603  (the program is this interpreter)
-            command, stdin=subprocess.DEVNULL, pass_fds=[file_descriptor], env={**os.environ, "PYTHONPATH": path}
+            command, stdin=subprocess.DEVNULL, pass_fds=file_descriptors, env={**os.environ, "PYTHONPATH": path}
         )
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)

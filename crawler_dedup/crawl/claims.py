@@ -9,25 +9,24 @@ import asyncio
 import logging
 import time
 from collections import OrderedDict, deque
-from collections.abc import Awaitable, Callable
-from concurrent.futures import Future
+from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import NamedTuple
+from typing import Any
 from weakref import WeakKeyDictionary
 
 from scrapy.http import Request, Response
 
-from crawler_dedup.crawl.background import run_in_own_thread
+from crawler_dedup.crawl.childprocess import error_of
 from crawler_dedup.crawl.monitor import Monitor
-from crawler_dedup.crawl.offers import DecidingIndex, Offers
 from crawler_dedup.crawl.outages import Outages
+from crawler_dedup.crawl.workers import Workers, find_workers
 from crawler_dedup.decision import BEING_HANDLED, Decision, Verdict
-from crawler_dedup.errors import ConnectionLost, DedupError, IndexUnusable
-from crawler_dedup.index.profiles import site_key
-from crawler_dedup.index.records import hash_page_key
-from crawler_dedup.signedpage import SignedPage
-from crawler_dedup.signing.owntext import RepeatedBlocks
+from crawler_dedup.errors import ConnectionLost, DedupError
+from crawler_dedup.signedpage import SignedPage, hash_page_key
+from crawler_dedup.system.channel import Failure
+from crawler_dedup.worker.messages import Check, Checked, Offer, Result
 
 TOO_MANY_WAIT = "too many pages waiting"
 """Reason of an ``unchecked`` page that was similar to a page which is being handled, when no more pages may wait."""
@@ -40,23 +39,24 @@ PATIENCE_SECONDS = 10.0
 _SHORT_PATIENCE_SECONDS = 3.0
 """The time that every page may wait: similar pages in flight at the same time are decided once the first was handled. On a
 busy machine with two crawls that takes more than a second."""
-_ANSWER_SECONDS = 6.0
-"""A page waits for the index for this time or a fifth of ``DEDUP_TIMEOUT``, whichever is longer, but never longer
-than ``DEDUP_TIMEOUT``: most of that time is meant for signing."""
 _MAX_REMEMBERED = 1000
-_MAX_SITES = 256  # whose repeated blocks are remembered: at most 20 KB each
 
 
-class IndexAnswer(NamedTuple):
-    """The answer of the index about a page.
+@dataclass
+class Question:
+    """A page about which the index is asked.
 
     Attributes:
-        decision: the last decision that it made for the page.
-        reason: why the page no longer waits for a similar page that is being handled; ``""`` if it need not wait.
+        job: what a worker gets; once the page is signed, the signed page.
+        body: the body of the page, until it is signed.
+        page: the signed page.
+        forms: its forms (:mod:`crawler_dedup.crawl.forms`).
     """
 
-    decision: Decision
-    reason: str = ""
+    job: Check | Offer
+    body: bytes | memoryview
+    page: SignedPage | None = None
+    forms: Sequence[bytes] = ()
 
 
 class Claim:
@@ -68,9 +68,10 @@ class Claim:
         self._is_open = True
         self._is_released = False
 
-    async def find_repeated(self) -> RepeatedBlocks:
-        """Return what the site of the page repeats (:meth:`Claims.find_repeated`)."""
-        return await self._owner.find_repeated(self._decision)
+    @property
+    def workers(self) -> Workers:
+        """The workers of its crawl."""
+        return self._owner.workers
 
     @property
     def was_granted(self) -> bool:
@@ -86,7 +87,7 @@ class Claim:
         if not self._is_open:
             return False
         if not self.was_granted:
-            self._owner.note_end(self._decision, settled)
+            self._owner.on_end(self._decision, settled)
             return False
         self._is_open, self._is_released = False, not settled
         return self._owner.end(self._decision, settled=settled)
@@ -144,10 +145,10 @@ def release_claimed(response: Response | None) -> bool:
     return claim is not None and claim.was_granted and claim.release()
 
 
-async def find_repeated(response: Response) -> RepeatedBlocks:
-    """Return what the site of *response* repeats, as far as the crawl knows; nothing for a page that was not checked."""
+def workers_of(response: Any) -> Workers | None:
+    """Return the workers of the crawl that has received *response*; ``None`` if there is none."""
     claim = _claim_of(response)
-    return RepeatedBlocks() if claim is None else await claim.find_repeated()
+    return find_workers() if claim is None else claim.workers
 
 
 def _claim_of(response: Response) -> Claim | None:
@@ -161,77 +162,51 @@ class Claims:
         limit: maximum number of pages that wait for longer than a moment at the same time. Each takes one of Scrapy's
             concurrent requests.
         outages: lets pages wait while the server of the index is unavailable. These pages do not count for *limit*.
-        timeout: seconds that a page has for its decision. It waits for the index for a fifth of them or
-            for six seconds, whichever is longer, but never longer than *timeout*.
-        count_coming: returns how many pages may be offered soon, including those that are being offered.
-        note_end: called with the decision of a page whose handling ends, and whether it was handled.
+        on_end: called with the decision of a page whose handling ends, and whether it was handled.
     """
 
     def __init__(
         self,
-        index: DecidingIndex,
+        workers: Workers,
         monitor: Monitor,
         limit: int,
         *,
         outages: Outages,
-        timeout: float,
-        count_coming: Callable[[], int],
-        note_end: Callable[[Decision, bool], object],
+        on_end: Callable[[Decision, bool], object],
     ) -> None:
-        self._index = index
-        self.note_end = note_end
+        self.workers = workers
+        self.on_end = on_end
         self._monitor = monitor
         self._outages = outages
         self._limit = limit
-        seconds = min(timeout, max(_ANSWER_SECONDS, timeout / 5))
-        self.offers = Offers(index, timeout=seconds, count_coming=count_coming)
         self._awaited: dict[bytes, asyncio.Event] = {}
         self._not_awaited: OrderedDict[bytes, str] = OrderedDict()
         self._waiting = 0
         self._unwritten: deque[tuple[Decision, bool]] = deque()
-        self._ending: set[Future[bool]] = set()  # the ends that are being written
-        self._sites: OrderedDict[bytes, RepeatedBlocks] = OrderedDict()
+        self._ending: set[asyncio.Future[Result]] = set()  # the ends that are being written
 
-    async def decide(self, page: SignedPage, alias: str = "", *, is_dry: bool = False) -> IndexAnswer:
-        """Ask the index about *page*. If the page passes, it claims its place, and the claim must be ended.
-
-        Args:
-            alias: another key of the page; ``""`` if it has none.
-            is_dry: whether the page passes in any case. It then represents no page in crawls that drop duplicates.
+    async def decide(self, question: Question) -> Decision:
+        """Ask the index about a page. If the page passes, it claims its place, and the claim must be ended.
 
         Raises:
+            NotSigned, SigningError: the page was not signed (:meth:`Workers.ask`).
             IndexUnusable: the index cannot be used.
             TimeoutError: the index does not answer.
         """
-        offer = partial(self._offer, page, alias, is_dry=is_dry)
-        decision = await offer()
+        decision = await self._ask(question)
         if decision.reason != BEING_HANDLED:
-            return IndexAnswer(decision)
+            return decision
         is_beyond_limit = self._waiting >= self._limit
         reason = self._not_awaited.get(_place(decision))
         if reason == BEING_HANDLED or (reason == TOO_MANY_WAIT and is_beyond_limit):
-            return IndexAnswer(decision, reason)
+            return replace(decision, reason=reason)
         self._waiting += 1
         try:
             if is_beyond_limit:
-                return await self._wait(offer, decision, _SHORT_PATIENCE_SECONDS, TOO_MANY_WAIT)
-            return await self._wait(offer, decision, PATIENCE_SECONDS, BEING_HANDLED)
+                return await self._wait(question, decision, _SHORT_PATIENCE_SECONDS, TOO_MANY_WAIT)
+            return await self._wait(question, decision, PATIENCE_SECONDS, BEING_HANDLED)
         finally:
             self._waiting -= 1
-
-    async def find_repeated(self, decision: Decision) -> RepeatedBlocks:
-        """Return what the site of a page repeats. The index is read only if *decision* names another snapshot."""
-        key = site_key(decision.scope, decision.url)
-        known = self._sites.get(key)
-        if known is None or decision.snapshot not in (0, known.snapshot):
-            try:
-                known = await run_in_own_thread(self._index.repeated_blocks, decision.url, decision.scope)
-            except DedupError:
-                return known or RepeatedBlocks()
-            self._sites[key] = known
-            if len(self._sites) > _MAX_SITES:
-                self._sites.popitem(last=False)
-        return known
 
     def begin(self, request: Request, decision: Decision) -> Claim:
         """Return the claim of the page of *decision*, the answer to *request*, whose callback begins."""
@@ -258,7 +233,7 @@ class Claims:
         if event is not None:
             event.set()
         self._monitor.report_claim_end(decision, settled=settled)
-        self.note_end(decision, settled)
+        self.on_end(decision, settled)
         return True
 
     def write_again(self) -> None:
@@ -281,10 +256,10 @@ class Claims:
             await self._outages.ask(self._wait_for_ends, self.write_again, pages=0)
 
     async def _wait_for_ends(self) -> None:
-        ends = tuple(self._ending)  # another thread changes it
-        for outcome in await asyncio.gather(*map(asyncio.wrap_future, ends), return_exceptions=True):
-            if isinstance(outcome, ConnectionLost):
-                raise outcome
+        for result in await asyncio.gather(*self._ending, return_exceptions=True):
+            error = error_of(result) if isinstance(result, Failure) else result
+            if isinstance(error, ConnectionLost):
+                raise error
 
     def report_unwritten(self) -> None:
         """Log the pages whose release could not be written before the index was closed."""
@@ -299,32 +274,30 @@ class Claims:
             )
 
     def _write_end(self, decision: Decision, *, settled: bool) -> None:
-        def note_outcome(future: Future[bool]) -> None:  # called in the thread that sets the future
-            if not future.cancelled() and isinstance(future.exception(), IndexUnusable):
-                self._unwritten.append((decision, settled))
+        def keep_unwritten(future: asyncio.Future[Result]) -> None:
             self._ending.remove(future)
+            if not future.cancelled() and (future.exception() or isinstance(future.result(), Failure)):
+                self._unwritten.append((decision, settled))
 
-        future = self._index.end_claim(decision, settled=settled)
+        future = self.workers.end_claim(decision, settled=settled)
         self._ending.add(future)
-        future.add_done_callback(note_outcome)
+        future.add_done_callback(keep_unwritten)
 
-    async def _wait(
-        self, offer: Callable[[], Awaitable[Decision]], decision: Decision, patience: float, reason: str
-    ) -> IndexAnswer:
-        """Repeat *offer* until the page need not wait, for *patience* seconds at most; then stop waiting for *reason*."""
+    async def _wait(self, question: Question, decision: Decision, patience: float, reason: str) -> Decision:
+        """Ask again until the page need not wait, for *patience* seconds at most; then stop waiting for *reason*."""
         deadline = time.monotonic() + patience
         interval = _FIRST_INTERVAL_SECONDS
         while decision.reason == BEING_HANDLED:
             seconds_left = deadline - time.monotonic()
             if seconds_left <= 0:
                 self._stop_waiting(decision, reason)
-                return IndexAnswer(decision, reason)
+                return replace(decision, reason=reason)
             await self._wait_for_end(decision, min(seconds_left, interval))
             interval *= 2
             asked = time.monotonic()
-            decision = await offer()
+            decision = await self._ask(question)
             deadline += time.monotonic() - asked  # the server may have been unavailable
-        return IndexAnswer(decision)
+        return decision
 
     async def _wait_for_end(self, decision: Decision, timeout: float) -> None:
         """Wait for the end of the claim that *decision* names, at most *timeout* seconds.
@@ -346,11 +319,24 @@ class Claims:
         if len(self._not_awaited) > _MAX_REMEMBERED:
             self._not_awaited.popitem(last=False)
 
-    async def _offer(self, page: SignedPage, alias: str, *, is_dry: bool) -> Decision:
-        offer = partial(self.offers.decide, page, alias, is_dry=is_dry)
-        decision = await self._outages.ask(offer, self.write_again, pages=1)
+    async def _ask(self, question: Question) -> Decision:
+        if self._outages.seconds:
+            decision = await self._outages.ask(partial(self._ask_once, question), self.write_again, pages=1)
+        else:
+            decision = await self._ask_once(question)
         self.write_again()
         return decision
+
+    async def _ask_once(self, question: Question) -> Decision:
+        sent = time.monotonic()
+        checked = await self.workers.ask(question.job, Checked, question.body)
+        if isinstance(question.job, Check):
+            self._monitor.add_signing_wait(checked.began - sent)
+            question.page, question.forms = checked.page, checked.forms
+            question.job, question.body = Offer(checked.page, question.job.alias, question.job.is_dry), b""
+        if isinstance(checked.decision, Failure):
+            raise error_of(checked.decision)
+        return checked.decision
 
 
 def _place(decision: Decision) -> bytes:

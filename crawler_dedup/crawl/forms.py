@@ -1,7 +1,7 @@
 """Pages of one host that pass and differ only in numbers, dates or parts of their address: a calendar without end, an error
 page with status 200.
 
-The signing process reads their forms (:mod:`crawler_dedup.signing.forms`). Nothing is dropped because of them.
+The worker reads their forms (:mod:`crawler_dedup.signing.forms`). Nothing is dropped because of them.
 """
 
 from __future__ import annotations

@@ -114,8 +114,8 @@ def action_of(request: Request, default: str) -> str:
     return str(action)
 
 
-def note_inherited_redirections(request: Request) -> None:
-    """Note the redirections that *request*, which a callback yields, has only copied with the ``meta`` of its parent."""
+def mark_inherited_redirections(request: Request) -> None:
+    """Mark the redirections that *request*, which a callback yields, has only copied with the ``meta`` of its parent."""
     if META_REDIRECTIONS in request.meta or META_INHERITED in request.meta:
         request.meta[META_INHERITED] = len(_redirections(request))
 

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
-from rich.filesize import decimal
 
 from crawler_dedup.config import Config
 from crawler_dedup.counting import HeavyHitters
@@ -21,13 +20,12 @@ from crawler_dedup.crawl.gate import JOURNAL_REASONS, SkippedResponses
 from crawler_dedup.crawl.requests import describe_request
 from crawler_dedup.crawl.watchdog import UsedPage
 from crawler_dedup.decision import Decision, Verdict
-from crawler_dedup.deduplicator import Deduplicator
-from crawler_dedup.errors import DedupError
 from crawler_dedup.journal.entry import Event, entry_of, form_of, index_emptied, run_started
 from crawler_dedup.journal.writer import JournalWriter, safe_name
 from crawler_dedup.signedpage import SignedPage
 from crawler_dedup.system.logs import LogThrottle, logger_without_credentials
 from crawler_dedup.urls import host_of
+from crawler_dedup.worker.messages import Ready
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -70,7 +68,6 @@ class Monitor:
         self._config = config
         self._throttle = LogThrottle()
         self._journal: JournalWriter | None = None
-        self._deduplicator: Deduplicator | None = None
         self._hosts = {
             outcome: HeavyHitters[str, None](COUNTED_HOSTS, lambda: None) for outcome in ("dropped", "marked")
         }
@@ -85,30 +82,31 @@ class Monitor:
         self.waiting = 0
         self.settled = 0
 
-    def open(self, journal: str, deduplicator: Deduplicator) -> None:
+    def open(self, journal: str, index: Ready, run: int) -> None:
         """Log which index and scheme are used, and open the journal.
 
         Args:
             journal: its path, in which ``%(time)s`` and ``%(name)s`` are to be replaced; ``""``: none is written.
+            index: the open index.
+            run: number of the run.
         """
-        self._deduplicator = deduplicator
         self.log(
             logging.INFO,
             "Near-duplicate filter: index %s holds %s; run %08x, scheme %s, tokenizer %s, scope %s, action %s, signing: %s",
-            deduplicator.index_name,
-            _count(deduplicator),
-            deduplicator.run,
-            deduplicator.scheme,
-            deduplicator.tokenizer,
+            index.name,
+            "pages that cannot be counted now" if index.pages is None else f"{index.pages} pages",
+            run,
+            index.scheme,
+            index.tokenizer,
             self._config.scope,
             self._config.action,
             _place_of_signing(self._config.processes),
         )
-        self._run = deduplicator.run
+        self._run = run
         began = datetime.now(UTC).strftime("%Y-%m-%dT%H-%M-%S")
         if journal:
             self._journal = JournalWriter(Path(journal % {"time": began, "name": safe_name(self._spider)}))
-            if deduplicator.has_emptied_index:
+            if index.is_emptied:
                 # Other runs may have used the index since then.
                 self._journal.write(index_emptied(self._run, self._spider, self._made))
             self._journal.write(run_started(self._run, self._spider, is_dry=self._config.is_dry))
@@ -266,8 +264,12 @@ class Monitor:
         else:
             self.log(level, message, *args, exc_info=exc_info)
 
-    def note_signing(self, waited: float) -> None:
-        """Note that a page was signed, after it had *waited* some seconds for a signing process."""
+    def log_line(self, name: str, level: int, text: str) -> None:
+        """Log a line of a worker, as from its logger *name*."""
+        logging.getLogger(name).log(level, "%s", text, extra={"spider": self._crawler.spider})
+
+    def add_signing_wait(self, waited: float) -> None:
+        """Count a page that was signed after it had *waited* some seconds for a worker."""
         self._signed += 1
         self._signing_waits += waited
         self._longest_signing_wait = max(self._longest_signing_wait, waited)
@@ -281,10 +283,8 @@ class Monitor:
         finally:
             self.waiting -= 1
 
-    def log_summary(self) -> None:
-        """Log the counts, and bring the statistics by host up to date."""
-        if self._deduplicator is None:  # the crawl did not begin
-            return
+    def log_summary(self, size: str) -> None:
+        """Log the counts and the *size* of the index, and bring the statistics by host up to date."""
         self._show_hosts()
         counts = {name: self._crawler.stats.get_value(f"dedup/{name}", 0) for name in _COUNTS}
         checked = counts["checked"]
@@ -305,7 +305,7 @@ class Monitor:
             logging.INFO,
             "Near-duplicate filter: %s; %s; waited for signing %.2f s on average, %.2f s at most; %d pages waiting",
             ", ".join(parts),
-            _size(self._deduplicator),
+            size,
             self._signing_waits / max(1, self._signed),
             self._longest_signing_wait,
             self.waiting,
@@ -334,21 +334,5 @@ def host_label(url: str) -> str:
     return shown if len(shown) <= _MAX_HOST_CHARS else "…" + shown[1 - _MAX_HOST_CHARS :]
 
 
-def _count(deduplicator: Deduplicator) -> str:
-    """Return in words how many pages the index holds. If the server is slow to answer, the crawl begins nevertheless."""
-    try:
-        return f"{len(deduplicator)} pages"
-    except (DedupError, OSError):
-        return "pages that cannot be counted now"
-
-
 def _place_of_signing(processes: int) -> str:
     return f"in {processes} process{'es' * (processes > 1)}" if processes else "on the event loop"
-
-
-def _size(deduplicator: Deduplicator) -> str:
-    """Return in words how large the index is. Takes microseconds."""
-    try:
-        return f"index of {len(deduplicator)} pages, {decimal(deduplicator.stored_bytes)}"
-    except (DedupError, OSError):
-        return "the index cannot be read"

@@ -69,13 +69,13 @@ class Outages:
             try:
                 opened = open_index()
             except ConnectionLost as error:
-                deadline = self._note_failure(error)
+                deadline = self._record_failure(error)
                 was_interrupted = signal.getsignal(signal.SIGINT) != handler  # at Ctrl-C, Scrapy installs another one
                 if time.monotonic() >= deadline or was_interrupted:
                     raise
                 time.sleep(_PAUSE)
             else:
-                self._note_answer(asked)
+                self._record_answer(asked)
                 return opened
 
     async def ask(self, question: Callable[[], Awaitable[_T]], before_retry: Callable[[], object], *, pages: int) -> _T:
@@ -88,15 +88,13 @@ class Outages:
         Raises:
             ConnectionLost, TimeoutError: the outage has lasted for too long, or the crawl was interrupted.
         """
-        if not self.seconds:
-            return await question()
         deadline = 0.0
         while True:
             asked = time.monotonic()
             try:
                 answer = await question()
             except (TimeoutError, ConnectionLost) as error:
-                until = self._note_failure(error)
+                until = self._record_failure(error)
                 begins_to_wait, deadline = not deadline, deadline or until
                 if time.monotonic() >= deadline:  # until then it waits, also if another outage has begun meanwhile
                     raise
@@ -107,13 +105,13 @@ class Outages:
                     raise
                 before_retry()
             except Exception:
-                self._note_answer(asked)
+                self._record_answer(asked)
                 raise
             else:
-                self._note_answer(asked)
+                self._record_answer(asked)
                 return answer
 
-    def _note_failure(self, error: Exception) -> float:
+    def _record_failure(self, error: Exception) -> float:
         """Log the beginning of an outage, or that it has lasted for too long. Return the time until which to wait."""
         now = time.monotonic()
         outage = self._outage
@@ -130,7 +128,7 @@ class Outages:
             self._monitor.log_throttled("long outage", logging.WARNING, message, now - outage.began)
         return deadline
 
-    def _note_answer(self, asked: float) -> None:
+    def _record_answer(self, asked: float) -> None:
         """Log the end of an outage, if the question was *asked* after its beginning."""
         outage = self._outage
         if outage is None or asked < outage.began:

@@ -11,9 +11,9 @@ from collections import OrderedDict, deque
 from contextlib import suppress
 from dataclasses import dataclass, field
 
+from crawler_dedup.crawl.gate import Identity
 from crawler_dedup.decision import Decision, Verdict
-from crawler_dedup.index.records import hash_page_key
-from crawler_dedup.signedpage import SignedPage
+from crawler_dedup.signedpage import clean_identifier, hash_page_key
 
 _MAX_PAGES = 10_000  # that are remembered
 _MAX_ADDRESSES = 16  # of a page that are remembered
@@ -57,17 +57,11 @@ class Repetitions:
     def __init__(self) -> None:
         self._pages: OrderedDict[bytes, _Page] = OrderedDict()
 
-    async def begin(self, page: SignedPage, address: str) -> Visit:
-        """Begin a visit of *page*. While it is being handled at another address, wait for the outcome for a moment.
-
-        Args:
-            address: key of the address that led to the page.
-        """
-        name, led = hash_page_key(page.scope, page.key), hash_page_key("", address)
-        known = self._pages.setdefault(name, _Page())
-        self._pages.move_to_end(name)
-        if len(self._pages) > _MAX_PAGES:
-            self._pages.popitem(last=False)
+    async def begin(self, identity: Identity) -> Visit:
+        """Begin a visit of a page. While it is being handled at another address, wait for the outcome for a moment."""
+        name = hash_page_key(identity.scope or "", clean_identifier(identity.key))
+        led = hash_page_key("", identity.address)
+        known = self._remember(name, self._pages.get(name) or _Page())
         if led not in known.addresses:
             with suppress(TimeoutError):
                 async with asyncio.timeout(_PATIENCE_SECONDS):
@@ -78,20 +72,29 @@ class Repetitions:
             known.addresses.append(led)
         return visit
 
-    def note_decision(self, visit: Visit, decision: Decision, *, drops: bool) -> None:
-        """Note the *decision* about a visit, which ends the visit unless the page is kept and goes on to its callback."""
+    def record_decision(self, visit: Visit, decision: Decision, *, drops: bool) -> None:
+        """Record the *decision* about a visit, which ends the visit unless the page is kept and goes on to its callback."""
         visit.decision = decision
+        if decision.key:  # its scope may be the language of the page, which is only known now
+            self._remember(hash_page_key(decision.scope, decision.key), visit.page)
         if drops or decision.verdict in (Verdict.DUPLICATE, Verdict.UNCHECKED):
             _end(visit)
 
-    def note_end(self, decision: Decision, *, settled: bool) -> None:
-        """Note that the handling of the page of *decision* has ended, and whether the page was handled."""
+    def record_end(self, decision: Decision, *, settled: bool) -> None:
+        """Record the end of the handling of the page of *decision*, and whether the page was handled."""
         known = self._pages.get(hash_page_key(decision.scope, decision.key))
         if known is None:
             return
         known.is_handled |= settled
         if known.visit is not None and known.visit.decision is decision:
             _end(known.visit)
+
+    def _remember(self, name: bytes, page: _Page) -> _Page:
+        self._pages[name] = page
+        self._pages.move_to_end(name)
+        if len(self._pages) > _MAX_PAGES:
+            self._pages.popitem(last=False)
+        return page
 
 
 def _end(visit: Visit) -> None:

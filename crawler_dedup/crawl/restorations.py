@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import time
+from collections.abc import Mapping
 from inspect import ismethod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import msgspec
 from scrapy import signals
 from scrapy.exceptions import IgnoreRequest
 from scrapy.http import Headers, HtmlResponse, Request, Response
@@ -18,12 +17,13 @@ from crawler_dedup.crawl.background import run_in_own_thread
 from crawler_dedup.crawl.gate import META_SCHEDULED
 from crawler_dedup.crawl.monitor import Monitor
 from crawler_dedup.crawl.requests import describe_request
+from crawler_dedup.crawl.workers import Workers
 from crawler_dedup.decision import Decision, DroppedRequest
-from crawler_dedup.deduplicator import Deduplicator
 from crawler_dedup.errors import DedupError
-from crawler_dedup.index.overrides import Override, Restoration, make_override
 from crawler_dedup.system.extras import has_extra
 from crawler_dedup.urls import without_credentials
+from crawler_dedup.worker.messages import EndRestorations, KeepAddress, ListRestorations
+from crawler_dedup.worker.messages import Restorations as Waiting
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -43,38 +43,41 @@ class Restorations:
     requests all pages again.
     """
 
-    def __init__(self, crawler: Crawler, deduplicator: Deduplicator, monitor: Monitor, warc_directory: Path) -> None:
+    def __init__(
+        self, crawler: Crawler, workers: Workers, monitor: Monitor, warc_directory: Path, *, is_dry: bool
+    ) -> None:
         self._warc_directory = warc_directory
         self._places: dict[str, tuple[Path, int]] = {}  # of the pages that are in WARC files
         self._crawler = crawler
-        self._deduplicator = deduplicator
+        self._workers = workers
         self._monitor = monitor
-        self._run = deduplicator.run
+        self._run = workers.run
         self._spider = crawler.spider.name if crawler.spider else ""
-        self._waiting: dict[str, Restoration] = {}
+        self._waiting: Mapping[str, DroppedRequest] = {}
         # By the fingerprints of the requests for restored pages what is recorded of them; None: it is in a WARC file.
         self._requested: dict[bytes, DroppedRequest | None] = {}
         self._failures: dict[str, int] = {}  # by address of the pages that were requested; 0: restored
         self._by_claim: dict[int, str] = {}
-        if not deduplicator.config.is_dry:  # what passes a dry run is not kept for crawls that drop
+        if not is_dry:  # what passes a dry run is not kept for crawls that drop
             crawler.signals.connect(self.request_pages, signal=signals.spider_opened)
 
     async def request_pages(self) -> None:
         """Schedule requests for the restored pages, before those with which the spider starts."""
         try:
-            await run_in_own_thread(self._read_waiting)
+            self._waiting = (await self._workers.ask(ListRestorations(self._spider), Waiting)).requests
+            await run_in_own_thread(self._find_stored)
         except Exception as error:
             self._monitor.log(logging.WARNING, "No restored page is requested in this crawl: %s", error)
             return
         if not self._waiting:
             return
         self._crawler.signals.connect(self.refuse_repetition, signal=signals.request_scheduled)
-        for url, restoration in self._waiting.items():
+        for url, recorded in self._waiting.items():
             engine = self._crawler.engine
             if engine is None or engine.spider is None:  # the crawl was ended meanwhile
                 return
             try:
-                request = self._make_request(url, restoration.request)
+                request = self._make_request(url, recorded)
                 engine.crawl(request)
             except Exception as error:  # of the address, the spider or the scheduler; the other pages are requested
                 self._failures[url] = 1
@@ -82,7 +85,7 @@ class Restorations:
             else:
                 is_stored = url in self._places
                 if request.method == "GET" or is_stored:  # else it cannot be repeated
-                    self._requested[self._fingerprint(request)] = None if is_stored else restoration.request
+                    self._requested[self._fingerprint(request)] = None if is_stored else recorded
             await asyncio.sleep(0)  # there may be many
 
     def _make_request(self, url: str, request: DroppedRequest) -> Request:
@@ -105,11 +108,8 @@ class Restorations:
     def _fingerprint(self, request: Request) -> bytes:
         return self._crawler.request_fingerprinter.fingerprint(request)
 
-    def _read_waiting(self) -> None:
-        for override in self._deduplicator.index.list_overrides():
-            for restoration in override.restorations:
-                if restoration.spider == self._spider:
-                    self._waiting[override.urls[0]] = restoration
+    def _find_stored(self) -> None:
+        """Find the pages that are in WARC files."""
         if not self._waiting or not has_extra("warc"):
             return
         from crawler_dedup.warc.droppedpage import find_files  # noqa: PLC0415  (imports FastWARC)
@@ -119,7 +119,7 @@ class Restorations:
             for page, place in read_pages(path, []):
                 url = page.drop.url.partition("#")[0]
                 awaited = self._waiting.get(url) if page.drop.spider == self._spider else None
-                if awaited and awaited.request.method == page.drop.method:
+                if awaited and awaited.method == page.drop.method:
                     self._places[url] = path, place
 
     async def read_stored(self, request: Request) -> Response | None:
@@ -188,11 +188,10 @@ class Restorations:
     async def keep_redirected(self, request: Request, response: Response) -> None:
         """If a restored page has redirected, add an override for its new address: no page represents it there."""
         if without_credentials(response.url) != request.meta[META_RESTORED][0]:
-            override = make_override("keep", [response.url], int(time.time()))
-            await run_in_own_thread(self._deduplicator.index.add_overrides, [override])
+            await self._workers.ask(KeepAddress(response.url), bool)
 
-    def note_response(self, request: Request, response: Response, decision: Decision | None) -> None:
-        """Note what becomes of a restored page: with a claim, it is restored when that is settled; without, when it passes.
+    def record_response(self, request: Request, response: Response, decision: Decision | None) -> None:
+        """Record the outcome of a restored page: with a claim, it is restored when that is settled; without, when it passes.
 
         Args:
             decision: the decision about the page; ``None``: it was not checked.
@@ -203,41 +202,29 @@ class Restorations:
         elif response.status == 200 and decision is not None and decision.claim:
             self._by_claim[decision.claim] = url
         elif response.status == 200 and (decision is None or decision.passes):
-            self._note(url, succeeded=True)
+            self._record(url, succeeded=True)
 
-    def note_end(self, decision: Decision, settled: bool) -> None:
-        """Note that the claim of *decision* was settled or released."""
+    def record_end(self, decision: Decision, settled: bool) -> None:
+        """Record that the claim of *decision* was settled or released."""
         if decision.claim in self._by_claim:
-            self._note(self._by_claim[decision.claim], succeeded=settled)
+            self._record(self._by_claim[decision.claim], succeeded=settled)
 
-    def _note(self, url: str, *, succeeded: bool) -> None:
+    def _record(self, url: str, *, succeeded: bool) -> None:
         before, self._failures[url] = self._failures.get(url, 1), 0 if succeeded else 1
         self._monitor.count("restored", bool(before) - self._failures[url])
 
-    def write(self) -> None:
+    async def write(self) -> None:
         """Remove the restorations of pages that were handled, are gone, or have failed too often; count other failures."""
-        if self._failures:
-            try:
-                self._deduplicator.index.change_overrides(self._end)
-            except DedupError as error:
-                message = "What became of restored pages cannot be written; the next crawl requests them again: %s"
-                self._monitor.log(logging.WARNING, message, error)
-
-    def _end(self, override: Override) -> Override:
-        """Return the stored *override* without the restoration of this crawl, or with its failures counted."""
-        url = override.urls[0]
-        ours, failures = self._waiting.get(url), self._failures.get(url)
-        if ours is None or failures is None:
-            return override
-        # Another crawl may have counted a failure meanwhile, or a person may have restored another request.
-        same = [each for each in override.restorations if (each.spider, each.request) == (ours.spider, ours.request)]
-        if not same:
-            return override
-        (restoration,) = same
-        others = tuple(each for each in override.restorations if each is not restoration)
-        if failures and (failures := failures + restoration.failures) < _MAX_FAILURES:
-            others += (msgspec.structs.replace(restoration, failures=failures),)
-        elif failures:
+        if not self._failures:
+            return
+        requests = {url: self._waiting[url] for url in self._waiting.keys() & self._failures.keys()}
+        job = EndRestorations(self._spider, requests, self._failures, _MAX_FAILURES)
+        try:
+            given_up = await self._workers.ask(job, Waiting)
+        except (DedupError, TimeoutError) as error:
+            message = "What became of restored pages cannot be written; the next crawl requests them again: %s"
+            self._monitor.log(logging.WARNING, message, error)
+            return
+        for url in given_up.requests:
             message = "%s is not requested again: it is gone (404 or 410), or could not be handled in %d crawls"
             self._monitor.log(logging.WARNING, message, url, _MAX_FAILURES)
-        return msgspec.structs.replace(override, restorations=others)

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from functools import cache, partial
+from functools import partial
 from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
 
 from crawler_dedup.config import Config
-from crawler_dedup.crawl.background import run_in_own_thread
-from crawler_dedup.crawl.claims import find_repeated
-from crawler_dedup.crawl.signers import find_signers
-from crawler_dedup.crawl.signingqueue import DIED, NOT_IN_TIME, NotSigned
+from crawler_dedup.crawl.claims import workers_of
+from crawler_dedup.crawl.signals import META_DECISION
+from crawler_dedup.crawl.slot import DIED, NOT_IN_TIME, NotSigned
+from crawler_dedup.decision import Decision
+from crawler_dedup.pagetext import Format, OwnText, OwnTextJob
 from crawler_dedup.signedpage import escape_surrogates
-from crawler_dedup.signing.extractors import extract_text
-from crawler_dedup.signing.messages import TextJob
-from crawler_dedup.signing.owntext import Format, OwnText, OwnTextJob, make_own_text
-from crawler_dedup.signing.signer import Signer
+from crawler_dedup.worker.messages import ExtractText, MakeOwnText
 
 TIMEOUT = Config().timeout
 """Seconds after which :func:`main_text` and :func:`own_text` return the visible text."""
@@ -31,14 +29,14 @@ _texts: WeakKeyDictionary[Any, asyncio.Future[str]] = WeakKeyDictionary()
 async def main_text(response: Any) -> str:
     """Extract the main text of a ``scrapy.http.HtmlResponse``, in callbacks: ``text = await main_text(response)``.
 
-    The text is extracted in a signing process of the crawl, or in a thread if it has none, and only once for a response. For
+    The text is extracted in a worker of the crawl, or in a thread if it has none, and only once for a response. For
     a page beyond a limit (the default ``max_bytes`` and ``timeout``, number of elements, depth) the whole visible text is
     returned, which takes less time. For a page that cannot be parsed in reasonable time (elements with tens of thousands of
-    attributes), or that crashes the signing process, an empty text is returned.
+    attributes), or that crashes the worker, an empty text is returned.
 
     Raises:
-        SigningError: an exception in the process, such as :class:`MemoryError` for a page that takes too much memory.
-        NotSigned: signing processes have died too often within the last minute. As with any exception in its callback, the
+        SigningError: an exception in the worker, such as :class:`MemoryError` for a page that takes too much memory.
+        NotSigned: workers have died too often within the last minute. As with any exception in its callback, the
             page represents no other page.
 
     >>> import asyncio
@@ -48,9 +46,10 @@ async def main_text(response: Any) -> str:
     'It rains again.'
     """
     if response not in _texts:
-        extract = partial(_extract_once, response.url, response.body, declared_encoding(response))
-        extraction = _try_in_turn(partial(extract, whole=False), partial(extract, whole=True))
-        _texts[response] = asyncio.ensure_future(extraction)
+        extract = partial(_extract_text, response)
+        _texts[response] = asyncio.ensure_future(
+            _try_in_turn(partial(extract, whole=False), partial(extract, whole=True))
+        )
     return await asyncio.shield(_texts[response])
 
 
@@ -58,8 +57,8 @@ async def own_text(response: Any, format: Format = "text", *, with_removed: bool
     """Return the text of a ``scrapy.http.HtmlResponse`` without what its site repeats: ``(await own_text(response)).text``.
 
     In a crawl with the filter, blocks that its site has on many pages are left out, once the site is known. The text is made
-    in the signing process that has signed the page. For a page beyond a limit it is the whole visible text, and for a page
-    that crashes the process it is empty, as with :func:`main_text`. The exceptions are those of :func:`main_text`, too.
+    in the worker that has signed the page. For a page beyond a limit it is the whole visible text, and for a page
+    that crashes the worker it is empty, as with :func:`main_text`. The exceptions are those of :func:`main_text`, too.
 
     Args:
         format: ``"text"``, a line for each block, or ``"markdown"``.
@@ -75,24 +74,32 @@ async def own_text(response: Any, format: Format = "text", *, with_removed: bool
     >>> own.text, own.site_known
     ('# Rain\\n\\nIt rains again.', False)
     """
-    body, encoding = response.body, declared_encoding(response)
-    job = OwnTextJob(encoding, await find_repeated(response), format, with_removed)
-    make = partial(_make_own_text, response.url, body, job)
-    extract = partial(_extract_once, response.url, body, encoding, whole=True)
+    job = OwnTextJob(declared_encoding(response), format=format, with_removed=with_removed)
+    make, extract = partial(_make_own_text, response, job), partial(_extract_text, response, whole=True)
     answer: OwnText | str = await _try_in_turn(make, extract)
     return answer if isinstance(answer, OwnText) else OwnText(answer)
 
 
-async def _make_own_text(url: str, body: bytes, job: OwnTextJob) -> OwnText:
-    signers = find_signers()
-    if signers is None:
-        return await asyncio.wait_for(run_in_own_thread(make_own_text, _default_signer(), body, job), TIMEOUT)
-    return await signers.make_own_text(job, escape_surrogates(url), body, TIMEOUT)
+async def _make_own_text(response: Any, job: OwnTextJob) -> OwnText:
+    decision = None if response.request is None else response.request.meta.get(META_DECISION)
+    scope, claim = (decision.scope, decision.claim) if isinstance(decision, Decision) else (None, 0)
+    return await _make(response, MakeOwnText(escape_surrogates(response.url), scope, job), OwnText, claim)
 
 
-@cache
-def _default_signer() -> Signer:
-    return Signer(Config())
+async def _extract_text(response: Any, *, whole: bool) -> str:
+    return await _make(response, ExtractText(escape_surrogates(response.url), declared_encoding(response), whole), str)
+
+
+async def _make(response: Any, job: MakeOwnText | ExtractText, kind: type[_T], claim: int = 0) -> _T:
+    """Make a text in a worker of the crawl, which has signed the page by this *claim*; without a crawl in a thread."""
+    workers = workers_of(response)
+    if workers is not None:
+        return await workers.ask(job, kind, response.body, claim)
+    from crawler_dedup.crawl.localworker import make_text  # noqa: PLC0415  (loads the whole core)
+
+    text = await make_text(job, response.body, TIMEOUT)
+    assert isinstance(text, kind)
+    return text
 
 
 async def shown_text(response: Any) -> str:
@@ -100,7 +107,7 @@ async def shown_text(response: Any) -> str:
 
     Raises :class:`TimeoutError` for a page that takes too long.
     """
-    return await _extract_once(response.url, response.body, declared_encoding(response), whole=True)
+    return await _extract_text(response, whole=True)
 
 
 def declared_encoding(response: Any) -> str | None:
@@ -122,10 +129,3 @@ async def _try_in_turn(*attempts: Callable[[], Awaitable[_T]]) -> _T | str:
             if str(error) == DIED:  # with another attempt it would probably die again
                 break
     return ""
-
-
-async def _extract_once(url: str, body: bytes, encoding: str | None, *, whole: bool) -> str:
-    signers = find_signers()
-    if signers is None:
-        return await asyncio.wait_for(run_in_own_thread(extract_text, body, encoding, whole=whole), TIMEOUT)
-    return await signers.extract_text(TextJob(encoding, whole), url, body, TIMEOUT)

@@ -10,7 +10,7 @@ from collections import OrderedDict
 from dataclasses import dataclass, field, replace
 
 from crawler_dedup.decision import Decision, Verdict
-from crawler_dedup.index.records import hash_page_key
+from crawler_dedup.signedpage import hash_page_key
 from crawler_dedup.urls import host_of
 
 _EXAMPLES = 5

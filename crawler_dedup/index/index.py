@@ -2,41 +2,100 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
+from contextlib import AbstractContextManager
 from functools import partial
 from itertools import islice
+from typing import TypeVar
 
 from crawler_dedup.decision import Decision
 from crawler_dedup.errors import IndexMissing, IndexUnusable
-from crawler_dedup.index.backend import Backend
-from crawler_dedup.index.header import Header
-from crawler_dedup.index.limits import MAX_OVERRIDES
+from crawler_dedup.index.header import FileFigures, Header
+from crawler_dedup.index.jobs import WRITE_SECONDS
+from crawler_dedup.index.limits import MAX_EMPTIED_SITES, MAX_FORGOTTEN, MAX_MERGED_SITES, MAX_OVERRIDES
 from crawler_dedup.index.matcher import Filing, Matcher
 from crawler_dedup.index.overrides import Override
 from crawler_dedup.index.profiles import SiteFigures, Snapshot, StoredSite, site_key
 from crawler_dedup.index.records import Record
-from crawler_dedup.index.runs import RunEntry, wall_clock
+from crawler_dedup.index.runs import Run, RunEntry, wall_clock
 from crawler_dedup.index.tables import Tables
 from crawler_dedup.index.unfinished import Unfinished, end_claim, touch_run
 from crawler_dedup.index.verdicts import RunContext, Verdicts
 from crawler_dedup.signedpage import SignedPage
 from crawler_dedup.system.callbacks import Advance, ignore_progress
 
-_SLICE = 500
-_SITES_SLICE = 256
-"""Number of sites that are merged in one transaction: each may take 400 KB."""
-_MAX_SITES = 100_000
-"""Number of sites that are removed with their last pages at a time. With more, the others keep their profiles."""
+_T = TypeVar("_T")
+
 _END_TIMEOUT = 5.0
 
 
-class Index(Backend):
-    """The pages of one open index."""
+class Index(ABC):
+    """The pages of one open index, which are only read and changed in transactions.
+
+    A backend (:mod:`crawler_dedup.index.lmdb`, :mod:`crawler_dedup.index.redis`) defines how transactions are made.
+
+    Attributes:
+        header: what the index is.
+    """
 
     def __init__(self, header: Header) -> None:
-        super().__init__(header)
-        self._unfinished = Unfinished(self)
+        self.header = header
+        self._unfinished = Unfinished()
+
+    @property
+    @abstractmethod
+    def name(self) -> str:
+        """Name of the index in messages: its location, without user names and passwords."""
+
+    @property
+    @abstractmethod
+    def stored_bytes(self) -> int:
+        """Size of the index in bytes. In a directory it is read in microseconds, on a server with round trips."""
+
+    @abstractmethod
+    def measure(self) -> FileFigures | None:
+        """Measure the file of the index; return ``None`` if it is on a server."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Close this opening of the index."""
+
+    @abstractmethod
+    def begin_run(self) -> Run:
+        """Begin a new run of this index. Raises :class:`IndexUnusable`."""
+
+    @abstractmethod
+    def join_run(self, number: int, offset: float) -> Run:
+        """Join a run that several processes share. Raises :class:`IndexUnusable`.
+
+        Args:
+            offset: the offset of its clock; a server has a clock of its own.
+        """
+
+    @abstractmethod
+    def _submit(self, job: Callable[[Tables], _T], *, urgent: bool = True, size: int = 1) -> Future[_T]:
+        """Run *job* in the next write transaction; its future is done once that is stored.
+
+        A job that is not *urgent* waits a moment for others with which it is written. It is about *size* pages.
+        """
+
+    @abstractmethod
+    def _write(self, job: Callable[[Tables], _T], timeout: float = WRITE_SECONDS) -> _T:
+        """Run *job* in the next write transaction and wait until that is stored.
+
+        Raises:
+            IndexUnusable: the transaction did not begin within *timeout* seconds; *job* is not run then.
+        """
+
+    @abstractmethod
+    def _read(self) -> AbstractContextManager[Tables]:
+        """Begin a read transaction, which sees what is stored now."""
+
+    def _now(self) -> int:
+        """Return the time by the clock of the index, in seconds since 1970."""
+        return wall_clock()
 
     def read_header(self) -> Header:
         """Read the header as it is now. Raises :class:`IndexUnusable` if the index was emptied meanwhile."""
@@ -59,13 +118,8 @@ class Index(Backend):
 
         def job(txn: Tables) -> None:
             self._unfinished.write(txn)
-            txn.end_run(
-                context.run,
-                now,
-                has_finished=finished,
-                is_tidy=not self._unfinished.may_have_claims,
-                stored_until=context.stored_until(),
-            )
+            is_tidy, stored_until = not self._unfinished.may_have_claims, context.stored_until()
+            txn.runs.end(context.run, now, has_finished=finished, is_tidy=is_tidy, stored_until=stored_until)
 
         self._write(job, _END_TIMEOUT)
 
@@ -93,13 +147,13 @@ class Index(Backend):
             first = txn.choose_first(pages)
             txn.read_ahead(first, matcher)
             now = touch_run(txn, context)
-            verdicts = Verdicts(txn, matcher, context, now=now, runs=txn.run_states())
+            verdicts = Verdicts(txn, matcher, context, now=now)
             decided.extend(verdicts.decide(page, (aliases or {}).get(page.key, "")) for page in first)
-            self._unfinished.note_dropped(verdicts.dropped)
+            self._unfinished.add_addresses(verdicts.dropped, self._submit)
             return list(decided)
 
         future = self._submit(job, size=len(pages))
-        future.add_done_callback(lambda offer: self._unfinished.note_offer(offer, decided, matcher, context))
+        future.add_done_callback(partial(self._unfinished.open_claims, decided=decided))
         return future
 
     def preview(
@@ -108,8 +162,8 @@ class Index(Backend):
         """Return the decision that an offer of *page* would get now, by what is committed; change nothing."""
         dead = self._find_dead()
         with self._read() as txn:
-            runs = txn.run_states_in_reading(dead)
-            return Verdicts(txn, matcher, context, now=context.clock(), runs=runs).preview(page, alias)
+            txn.runs.dead = dead
+            return Verdicts(txn, matcher, context, now=context.clock()).preview(page, alias)
 
     def end_claim(
         self, decision: Decision, matcher: Matcher, context: RunContext, *, settled: bool, urgent: bool = False
@@ -127,7 +181,7 @@ class Index(Backend):
         """
         job = partial(end_claim, decision=decision, matcher=matcher, context=context, settled=settled)
         future = self._submit(job, urgent=urgent)
-        future.add_done_callback(lambda end: self._unfinished.note_end(end, decision.claim))
+        future.add_done_callback(lambda end: self._unfinished.close_claim(end, decision.claim))
         return future
 
     def forget(
@@ -135,21 +189,22 @@ class Index(Backend):
         select: Callable[[Record], bool],
         filing: Filing,
         advance: Advance = ignore_progress,
-        note: Callable[[SignedPage], object] = lambda _: None,
+        report: Callable[[SignedPage], object] = lambda _: None,
     ) -> int:
         """Forget every page whose record *select* picks, and return their number.
 
         This is done in transactions of a few hundred pages, so that a crawl can go on. What is known about a site is removed
-        with its last page. *advance* is called with the number of records that were read, *note* with each forgotten page.
+        with its last page. *advance* is called with the number of records that were read, *report* with each forgotten page.
         """
         forgotten, sites = 0, set[bytes]()
         for numbers in self._selected(select, advance):
-            pages: list[SignedPage] = []
-            job = partial(_forget, numbers=numbers, select=select, filing=filing, sites=sites, pages=pages)
-            forgotten += self._write(job)
-            for page in pages:
-                note(page)
-        self._remove_sites(sites)
+            records = self._write(partial(Tables.forget, numbers=numbers, select=select, filing=filing))
+            forgotten += len(records)
+            for record in records:
+                report(record.page)
+                if len(sites) < MAX_EMPTIED_SITES:
+                    sites.add(site_key(record.page.scope, record.page.url))
+        self._remove_sites(sites - {b""})
         return forgotten
 
     def _selected(self, select: Callable[[Record], bool], advance: Advance) -> Iterator[list[int]]:
@@ -160,7 +215,7 @@ class Index(Backend):
                 advance(1)
                 if record is not None and select(record):
                     picked.append(number)
-                if len(picked) == _SLICE:
+                if len(picked) == MAX_FORGOTTEN:
                     yield picked
                     picked = []
         yield picked
@@ -168,7 +223,7 @@ class Index(Backend):
     def _remove_sites(self, sites: set[bytes]) -> None:
         """Remove those of *sites* of which no page is recorded, unless pages of them are counted meanwhile."""
         with self._read() as txn:
-            counted = {key: txn.count_counted(key) for key in sites}
+            counted = {key: txn.sites.count_counted(key) for key in sites}
             for _, record in txn.items():  # noqa: PERF102  (no dict)
                 if not sites:
                     return
@@ -177,8 +232,8 @@ class Index(Backend):
 
         def job(txn: Tables) -> None:
             for key in sites:
-                if txn.count_counted(key) == counted[key]:
-                    txn.remove_site(key)
+                if txn.sites.count_counted(key) == counted[key]:
+                    txn.sites.remove(key)
 
         self._write(job)
 
@@ -187,7 +242,7 @@ class Index(Backend):
 
         They are pages that were not visited for *max_age* seconds (0: no limit), and pages that a dead run may have lost.
         """
-        dead = self._write(lambda txn: txn.find_dead_runs())
+        dead = self._write(lambda txn: txn.runs.find_dead())
         left = {number: run for number, run in dead.items() if not run.is_tidy}
         if not left and not max_age:
             return 0
@@ -198,14 +253,14 @@ class Index(Backend):
 
         def job(txn: Tables) -> None:
             for number, run in left.items():
-                txn.end_run(number, run.last, has_finished=run.has_finished, is_tidy=True)
+                txn.runs.end(number, run.last, has_finished=run.has_finished, is_tidy=True)
 
         forgotten = self.forget(is_gone, filing, advance)
         self._write(job)
         return forgotten
 
     def records(
-        self, size: int, *, handled_only: bool = False, note_unreadable: Advance = ignore_progress
+        self, size: int, *, handled_only: bool = False, count_unreadable: Advance = ignore_progress
     ) -> Iterator[list[Record]]:
         """Yield all records that can be read, in lists of up to *size*.
 
@@ -215,14 +270,14 @@ class Index(Backend):
 
         Args:
             handled_only: yield only the records of pages that were handled.
-            note_unreadable: called with 1 for each record that cannot be read.
+            count_unreadable: called with 1 for each record that cannot be read.
         """
         is_wanted = self._make_handled_test() if handled_only else lambda _: True
 
         def readable(txn: Tables) -> Iterator[Record]:
             for _, record in txn.items():  # noqa: PERF102  (no dict)
                 if record is None:
-                    note_unreadable(1)
+                    count_unreadable(1)
                 else:
                     yield record
 
@@ -249,14 +304,14 @@ class Index(Backend):
     def _find_dead(self) -> dict[int, RunEntry]:
         """Find the runs that have died, or ended and left claims behind, without writing."""
         with self._read() as txn:
-            dead = txn.find_dead_runs()
+            dead = txn.runs.find_dead()
         with self._read() as txn:
-            return {number: run for number, run in dead.items() if txn.find_run(number) == run}
+            return {number: run for number, run in dead.items() if txn.runs.read(number) == run}
 
     def latest_snapshot(self, scope: str, url: str) -> Snapshot:
         """Return what the rules know now about the site of an address."""
         with self._read() as txn:
-            return txn.snapshot(site_key(scope, url))
+            return txn.sites.snapshot(site_key(scope, url))
 
     def find_snapshot(self, scope: str, url: str, number: int, moment: float) -> Snapshot | None:
         """Return what the rules knew about the site of an address at a *moment*, by the number of the snapshot.
@@ -264,12 +319,12 @@ class Index(Backend):
         Returns ``None`` if this snapshot is no longer kept.
         """
         with self._read() as txn:
-            return txn.find_snapshot(site_key(scope, url), number, moment)
+            return txn.sites.find_snapshot(site_key(scope, url), number, moment)
 
     def sites(self) -> Generator[StoredSite, None, None]:
         """Yield what is stored about each site: in a directory in one state of the index, on a server as it is when read."""
         with self._read() as txn:
-            yield from txn.sites()
+            yield from txn.sites.stored()
 
     def merge_sites(self, sites: Iterable[StoredSite]) -> None:
         """Replace what is known about each of *sites* if the new counts include more pages.
@@ -277,13 +332,13 @@ class Index(Backend):
         This is done in transactions of a few hundred sites, so that a crawl can go on.
         """
         waiting = iter(sites)
-        while batch := list(islice(waiting, _SITES_SLICE)):
+        while batch := list(islice(waiting, MAX_MERGED_SITES)):
             self._write(partial(_merge_sites, sites=batch))
 
     def measure_sites(self) -> SiteFigures:
         """Count the sites, and measure what is stored about them."""
         with self._read() as txn:
-            return txn.measure_sites()
+            return txn.sites.measure()
 
     def list_overrides(self) -> list[Override]:
         """Return all overrides, the oldest first."""
@@ -313,7 +368,7 @@ class Index(Backend):
 
         They are not compared with each other or with the kept pages.
         """
-        return self._write(partial(_merge, records=records, filing=filing))
+        return self._write(partial(Tables.merge, records=records, filing=filing))
 
     def __len__(self) -> int:
         """Return how many pages are recorded."""
@@ -321,41 +376,11 @@ class Index(Backend):
             return txn.count()
 
     def note_lost_claims(self) -> None:
-        """Note that another process has made claims of this run, and did not say which: the next run searches for them."""
-        self._unfinished.note_lost_claims()
+        """Record that another process has made unknown claims of this run: the next run searches for them."""
+        self._unfinished.has_unknown_claims = True
 
 
-def _forget(
-    txn: Tables,
-    numbers: Iterable[int],
-    select: Callable[[Record], bool],
-    filing: Filing,
-    sites: set[bytes],
-    pages: list[SignedPage],
-) -> int:
-    """Forget the records *numbers* that *select* picks; add their pages to *pages*, and some of their sites to *sites*."""
-    pages.clear()  # the transaction may be repeated
-    for number in numbers:
-        record = txn.get(number)
-        if record is not None and select(record):
-            txn.remove(number, record, filing)
-            pages.append(record.page)
-            key = site_key(record.page.scope, record.page.url)
-            if key and len(sites) < _MAX_SITES:
-                sites.add(key)
-    return len(pages)
-
-
-def _merge_sites(txn: Tables, sites: Iterable[StoredSite]) -> None:
+def _merge_sites(txn: Tables, sites: Sequence[StoredSite]) -> None:
     now = wall_clock()
     for site in sites:
-        txn.merge_site(site, now)
-
-
-def _merge(txn: Tables, records: Sequence[Record], filing: Filing) -> int:
-    new = 0
-    for record in records:
-        if txn.find(record.page.scope, record.page.key) is None:
-            txn.add(record, filing)
-            new += 1
-    return new
+        txn.sites.merge(site, now)

@@ -10,10 +10,15 @@ from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from typing import Any, NamedTuple
+from concurrent.futures import TimeoutError as FutureTimeout
+from typing import Any, NamedTuple, TypeVar
 
 from crawler_dedup.errors import IndexUnusable
 
+_T = TypeVar("_T")
+
+WRITE_SECONDS = 30.0
+"""Seconds for which a change waits for its transaction."""
 _PATIENCE = 0.1
 """Seconds that a job waits for others at most if it is not urgent."""
 _AWAKE_SECONDS = 1.0
@@ -28,6 +33,20 @@ class Job(NamedTuple):
     run: Callable[[Any], Any]
     future: Future[Any]
     size: int = 1
+
+
+def wait_for(future: Future[_T], seconds: float, reason: str) -> _T:
+    """Return the result of a job; withdraw it if its transaction has not begun after some *seconds*.
+
+    Raises:
+        IndexUnusable: it was withdrawn, for this *reason*.
+    """
+    try:
+        return future.result(seconds)
+    except FutureTimeout:
+        if future.cancel():
+            raise IndexUnusable(reason) from None
+        return future.result()
 
 
 class JobThread(ABC):

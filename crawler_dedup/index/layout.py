@@ -1,4 +1,4 @@
-"""The layout of an index, the same on every backend: numbers in rows and in buckets, and the chunks of long buckets.
+"""The layout of an index, the same on every backend: its tables, their names and numbers, and the chunks of long buckets.
 
 A record is found by the places of its number: hashes of a page key, an alias or a signature. Every fault in the contents
 of an index raises :class:`msgspec.DecodeError`.
@@ -12,15 +12,48 @@ from typing import Literal, TypeVar
 import msgspec
 from xxhash import xxh3_64_intdigest
 
+RowTable = Literal[b"records", b"runs", b"sites", b"counts", b"snapshots", b"overrides"]
+RECORDS: RowTable = b"records"
+"""Records of pages, by number (big-endian, ``NUMBER_BYTES``)."""
+RUNS: RowTable = b"runs"
+"""Entries of runs, by number (big-endian, ``RUN_NAME_BYTES``)."""
+SITES: RowTable = b"sites"
+"""Heads of sites, by key (``SITE_KEY_BYTES``). They change with each snapshot."""
+COUNTS: RowTable = b"counts"
+"""Counts of sites, by key. They change with each page."""
+SNAPSHOTS: RowTable = b"snapshots"
+"""Snapshots of sites, by key and number (big-endian, ``SNAPSHOT_NUMBER_BYTES``)."""
+OVERRIDES: RowTable = b"overrides"
+"""Overrides, by a hash of 16 bytes; and under ``version`` a value that changes with them."""
+ROW_TABLES = RECORDS, RUNS, SITES, COUNTS, SNAPSHOTS, OVERRIDES
+
+BucketTable = Literal[b"numbers", b"tables"]
+NUMBERS: BucketTable = b"numbers"
+"""Numbers of records, by the place of a page key, an alias or a signature."""
+SIGNATURES: BucketTable = b"tables"
+"""Signatures, by scope and key: the number of a permuted table and its prefix (:attr:`crawler_dedup.hamming.Design.tables`),
+or what another scheme files a text under. A SimHash has 4 such tables."""
+
+META = b"meta"
+"""In a directory: the header, and for bare signatures their number."""
+
 NUMBER_BYTES = 5
 """Length of the number of a record, in bytes."""
+RUN_NAME_BYTES = 4
+"""Length of the number of a run as a name, in bytes."""
+SITE_KEY_BYTES = 12
+"""Length of the key of a site, in bytes."""
+SNAPSHOT_NUMBER_BYTES = 5
+"""Length of the number of a snapshot, in bytes."""
+PAYLOAD_BYTES = 8
+"""Length of a payload in a bucket, in bytes."""
 
 _OF_NAME = 1 << 24
 """The bit of a place that distinguishes names from signatures: the lowest bit that is stored."""
 
 
 def place_of_name(name: bytes) -> int:
-    """Return the place of a page key or alias (:func:`crawler_dedup.index.records.hash_page_key`)."""
+    """Return the place of a page key or alias (:func:`crawler_dedup.signedpage.hash_page_key`)."""
     return int.from_bytes(name[:8], "big") | _OF_NAME
 
 

@@ -1,29 +1,43 @@
-"""The limits of an index: every work on a page is bounded, whatever is in the index."""
+"""The limits of an index: every work on a page is bounded, whatever is in the index.
+
+What a page has is limited when it is signed: its text (``signing.features``), its blocks (``signing.blocks``), its title
+(``signing.titles``). Lengths of names, and of the chunks of buckets, are in :mod:`crawler_dedup.index.layout`.
+"""
+
+# What is stored
 
 MAX_REPRESENTATIVES = 64
 """Maximum number of pages under one signature. Further pages pass and are recorded, but represent no others: a spike (one
 log-in text at a million addresses) stays one short bucket."""
-
 MAX_UNDER_TITLE = 8
 """Maximum number of pages under one title: even if all pages of a site have it, no more are compared because of it."""
-
-MAX_COMPARED = 256
-"""Maximum number of kept pages that are compared with one new page, nearest first."""
-
 MAX_ALIASES = 4
 """Maximum number of aliases of a page. A site that redirects each visit to an address of its own makes many."""
-
 MAX_ALSO_AT = 32
 """Maximum number of addresses of duplicates that are stored with the page that represents them, the first ones."""
-
 MAX_ADDRESS_CHARS = 2_000
 """Maximum length of such an address."""
-
 MAX_SNAPSHOTS = 16
 """Number of snapshots of a site that are kept, the latest ones."""
-
 MAX_OVERRIDES = 100_000
 """Maximum number of overrides: each process that decides has them in memory."""
 
+# What is done for one page, or in one transaction
+
+MAX_COMPARED = 256
+"""Maximum number of kept pages that are compared with one new page, nearest first."""
+MAX_FORGOTTEN = 500
+"""Maximum number of pages that are forgotten in one transaction."""
+MAX_MERGED_SITES = 256
+"""Maximum number of sites that are merged in one transaction: each may take 400 KB."""
+
+# What a process remembers
+
 MAX_OPEN_CLAIMS = 10_000
-"""Maximum number of open claims that a process remembers. With more, it no longer knows whether all have ended."""
+"""Maximum number of open claims. With more, the process no longer knows whether all have ended."""
+MAX_DROPPED = 64
+"""Maximum number of addresses of duplicates that wait to be stored."""
+MAX_KNOWN_SNAPSHOTS = 256
+"""Maximum number of snapshots while an offer is decided: the snapshot of a hostile site takes 400 KB."""
+MAX_EMPTIED_SITES = 100_000
+"""Maximum number of sites that are removed with their last pages at a time. With more, the others keep their profiles."""

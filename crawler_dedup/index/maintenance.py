@@ -190,17 +190,17 @@ def export_index(
     file: Path,
     advance: Advance,
     *,
-    note_unreadable: Advance = ignore_progress,
+    count_unreadable: Advance = ignore_progress,
     is_readable: SiteCheck = lambda _: True,
 ) -> int:
     """Write the index *pages* to *file* and return the number of pages. What cannot be read is left out.
 
     Args:
-        note_unreadable: called with 1 for each record that cannot be read.
+        count_unreadable: called with 1 for each record that cannot be read.
         is_readable: returns whether what is known about a site can be read: if not, an import would refuse the export.
     """
     # They are closed before the index: LMDB before 3.0 raises an error if a transaction of a closed index ends.
-    with closing(_read_pages(pages, note_unreadable)) as blocks, closing(pages.sites()) as sites:
+    with closing(_read_pages(pages, count_unreadable)) as blocks, closing(pages.sites()) as sites:
         readable = filter(is_readable, sites)
         counted = _counted(blocks, advance)
         return export.write_export(file, pages.read_header(), counted, readable, pages.list_overrides())
@@ -269,8 +269,8 @@ def read_profiles(path: Path, spec: Mapping[str, str], is_readable: SiteCheck) -
     return FrozenProfiles.of(sites)
 
 
-def _read_pages(pages: Index, note_unreadable: Advance) -> Generator[ExportBlock, None, None]:
-    for batch in pages.records(export.MAX_BLOCK_ROWS, handled_only=True, note_unreadable=note_unreadable):
+def _read_pages(pages: Index, count_unreadable: Advance) -> Generator[ExportBlock, None, None]:
+    for batch in pages.records(export.MAX_BLOCK_ROWS, handled_only=True, count_unreadable=count_unreadable):
         batch.sort(key=lambda record: record.page.signature)
         signatures = np.array([record.page.signature for record in batch], dtype=np.uint64)
         yield ExportBlock(signatures, [records.encode(_with_signature(_clean(record), 0)) for record in batch])

@@ -7,7 +7,7 @@ from typing import Protocol
 
 from crawler_dedup.decision import Match
 from crawler_dedup.hamming import Numbers
-from crawler_dedup.index.profiles import CountsReader, Snapshot
+from crawler_dedup.index.profiles import Snapshot
 from crawler_dedup.signedpage import SignedPage
 
 
@@ -21,18 +21,22 @@ class Filing(Protocol):
         """Return the 64-bit key of the title under which *page* is also filed; 0 if none. Only the page determines it."""
 
 
-class Probing(Protocol):
-    """Determines which buckets a decision about a page reads."""
+class Matcher(Filing, Protocol):
+    """Answers all questions of the index."""
 
     def probes(self, page: SignedPage) -> Iterable[int]:
         """Return the buckets that contain the candidates for *page*."""
 
-    def title_key(self, page: SignedPage) -> int:
-        """Return the 64-bit key of the title under which *page* is also filed; 0 if none."""
+    def count(self, page: SignedPage, site: bytes, pages_counted: int, counts: bytes) -> tuple[bytes, bytes]:
+        """Count *page*, which was handled, in the encoded *counts* of its site; ``b""``: those of a site without pages.
 
+        Args:
+            site: the key of the site.
+            pages_counted: how many pages were counted before.
 
-class Matcher(Filing, Probing, CountsReader, Protocol):
-    """Answers all questions of the index."""
+        Returns:
+            The counts, and a snapshot of them if one is due, else ``b""``.
+        """
 
     def prepare(self, page: SignedPage, snapshot: Snapshot) -> SignedPage:
         """Return *page* with the keys for filing and look-up, by what is known about its site now."""

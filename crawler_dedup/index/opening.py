@@ -36,9 +36,7 @@ class Opening:
         config: Config,
         claims: Iterator[int],
         stored_until: Callable[[], float | None],
-        *,
-        fresh: bool,
-        run: Run | None = None,
+        begin_run: Callable[[Index], Run],
     ) -> Opening:
         """Begin a run of the open index *store*, which is closed if that fails.
 
@@ -46,15 +44,14 @@ class Opening:
             claims: the numbers of the claims of this run.
             stored_until: returns the time of :func:`time.monotonic` until which all settled pages are stored; ``None``:
                 they all are.
-            fresh: whether it was opened to be emptied.
-            run: the run, if it has begun already.
+            begin_run: begins or joins the run.
 
         Raises:
             IndexUnusable: the run cannot begin.
         """
         try:
-            is_emptied = fresh and not len(store)  # it is not emptied if another crawl of this process uses it
-            run = run or store.begin_run()
+            is_emptied = config.fresh and not len(store)  # it is not emptied if another crawl of this process uses it
+            run = begin_run(store)
         except BaseException:
             store.close()
             raise

@@ -51,7 +51,6 @@ class PackedRecord(msgspec.Struct, frozen=True, array_like=True):
     inner_link_chars: Count = 0
     blocks: bytes = b""
     named: Count = 0
-    heading: Annotated[int, msgspec.Meta(ge=0, lt=1 << 32)] = 0
     links: bytes = b""
     value: bytes = b""
     is_representative: bool = True

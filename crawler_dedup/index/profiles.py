@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
-from typing import Annotated, NamedTuple, Protocol
+from typing import Annotated, NamedTuple
 
 import msgspec
 from xxhash import xxh3_128_digest
 
+from crawler_dedup.index.layout import SITE_KEY_BYTES, SNAPSHOT_NUMBER_BYTES
 from crawler_dedup.index.limits import MAX_SNAPSHOTS
 from crawler_dedup.signedpage import Count, SignedPage
 from crawler_dedup.system.logs import logger_without_credentials
@@ -20,44 +21,8 @@ from crawler_dedup.urls import site_of
 
 logger = logger_without_credentials(__name__)
 
-SITE_KEY_BYTES = 12
-"""Bytes of the key of a site."""
-SNAPSHOT_NUMBER_BYTES = 5
-"""Bytes of the number of a snapshot."""
 _REMEMBERED = 512  # addresses: the site of a page is needed several times
 _ENOUGH_PAGES = 100  # a warning is logged after this many pages, if the site of none is known
-
-
-class Encodable(Protocol):
-    """An object that can be stored as a row."""
-
-    def encode(self) -> bytes:
-        """Serialise."""
-
-
-class Counts(Encodable, Protocol):
-    """The counts of a site, made from its pages."""
-
-    @property
-    def pages_counted(self) -> int:
-        """Number of pages that were counted."""
-
-    @property
-    def snapshot_due(self) -> bool:
-        """Whether a snapshot of the counts should be made now."""
-
-    def add(self, page: SignedPage) -> None:
-        """Count a page that was handled."""
-
-    def make_snapshot(self) -> Encodable:
-        """Return a snapshot of the present counts."""
-
-
-class CountsReader(Protocol):
-    """Reads the counts of a site."""
-
-    def read_counts(self, content: bytes) -> Counts:
-        """Return the counts that were encoded as *content*; if it is empty, those of a site without pages."""
 
 
 class Snapshot(NamedTuple):

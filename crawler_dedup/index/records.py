@@ -7,17 +7,16 @@ from hashlib import blake2b
 from typing import Annotated
 
 import msgspec
-from xxhash import xxh3_128_digest, xxh32_intdigest
+from xxhash import xxh32_intdigest
 
 from crawler_dedup.index.layout import decode_struct
 from crawler_dedup.index.limits import MAX_ALIASES, MAX_ALSO_AT
-from crawler_dedup.signedpage import Count, SignedPage, is_well_formed
+from crawler_dedup.signedpage import NAME_BYTES, Count, SignedPage, hash_page_key, is_well_formed
 from crawler_dedup.urls import without_credentials
 
 KEY_BYTES = 20
 """Length of the key of a kept page, in bytes."""
 
-_NAME_BYTES = 12
 _REMEMBERED = 512  # keys of pages: each is needed several times
 
 RunNumber = Annotated[int, msgspec.Meta(ge=0, lt=1 << 32)]
@@ -64,7 +63,7 @@ def decode(content: bytes | memoryview) -> Record:
 
 def checked(record: Record) -> Record:
     """Return *record*, which was read from disk; raise :class:`msgspec.DecodeError` if it is not one."""
-    if not is_well_formed(record.page) or any(len(name) != _NAME_BYTES for name in record.aliases):
+    if not is_well_formed(record.page) or any(len(name) != NAME_BYTES for name in record.aliases):
         raise msgspec.DecodeError("The signature does not have 64 bits, or the length of a part is not possible.")
     url = without_credentials(record.page.url)  # an older version removed fewer
     if url != record.page.url:
@@ -81,12 +80,6 @@ def shorten_key(key: str) -> str:
         except ValueError:
             pass
     return blake2b(key.encode("utf-8", "replace"), digest_size=KEY_BYTES).hexdigest()
-
-
-def hash_page_key(scope: str, key: str) -> bytes:
-    """Return a 96-bit hash of a page key: among 10^9 pages, two have the same with a probability of 10^-11."""
-    # The length distinguishes ("a", "bc") and ("ab", "c").
-    return xxh3_128_digest(f"{len(scope)}:{scope}{key}".encode("utf-8", "replace"))[:_NAME_BYTES]
 
 
 @lru_cache(maxsize=_REMEMBERED)

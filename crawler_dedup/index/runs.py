@@ -7,16 +7,15 @@ feeds are buffered, and the links of its pages may not have been followed.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Container
+from collections.abc import Container
 from enum import Enum
 from time import monotonic, time
 
 import msgspec
 
-from crawler_dedup.index.layout import decode_struct
+from crawler_dedup.index.layout import RUN_NAME_BYTES, RUNS, decode_struct
 from crawler_dedup.index.records import Record
-from crawler_dedup.index.storage import RUNS, SharedState, Storage
+from crawler_dedup.index.storage import Storage
 from crawler_dedup.signedpage import Count
 
 
@@ -67,28 +66,23 @@ class RunEntry(msgspec.Struct, frozen=True, array_like=True):
 _DAMAGED_RUN = RunEntry(0, 0, stored_until=0)
 """Replaces the entry of a run that cannot be read: once the run is over, nothing that it settled counts as stored."""
 
-RUN_NAME_BYTES = 4
-"""Length of the number of a run as a name, in bytes."""
-
 _encode_run = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(RunEntry).decode
 
 
-class Run(ABC):
-    """A new run of an index, which counts as alive for others until it is released.
+class Run:
+    """A run of an index, which another process has begun and keeps alive; in a subclass, this process.
 
     Args:
-        now: the time, in seconds since 1970.
-
-    Attributes:
         number: the number of the run in its records.
-        offset: the time when :func:`time.monotonic` was 0, in seconds since 1970.
+        offset: the time when :func:`time.monotonic` was 0, in seconds since 1970; ``None``: by the clock of this machine.
+        lock_file: path of a file that the process which began the run holds locked; ``""``: this process keeps it alive.
     """
 
-    number: int
-
-    def __init__(self, now: float | None = None) -> None:
-        self.offset = (time() if now is None else now) - monotonic()
+    def __init__(self, number: int, offset: float | None = None, lock_file: str = "") -> None:
+        self.number = number
+        self.offset = time() - monotonic() if offset is None else offset
+        self.lock_file = lock_file
 
     def now(self) -> int:
         """Return the time in whole seconds since 1970, by a clock that nobody sets while the run lasts."""
@@ -99,117 +93,68 @@ class Run(ABC):
         return int(self.offset + moment)
 
     @property
-    @abstractmethod
     def is_held(self) -> bool:
-        """Whether the run is still alive; false in a child process."""
+        """Whether the run is still alive; false in a child process of the one that keeps it alive."""
+        return True
 
     def show_life(self) -> bool:
         """Show others that the run is alive, and return whether it is. In a directory the lock that it holds shows this."""
         return self.is_held
 
-    @abstractmethod
     def release(self) -> None:
-        """End the life of the run. Idempotent."""
+        """End the life of the run, if this process keeps it alive. Idempotent."""
 
 
-class RunStates:
-    """The states of the runs of an index, within one transaction.
+Alive = dict[int, bool | None]
+"""Whether runs are alive, by their numbers; ``None``: this is not known."""
+
+
+class Runs:
+    """The entries and states of runs, within one transaction.
 
     Each run is checked once: a run that dies meanwhile must not be alive for one decision and dead for the next.
+
+    Args:
+        alive: which runs were alive when a job of the transaction asked for the first time.
+
+    Attributes:
+        dead: in a transaction that may not write, the runs that had died before: what it reads of others is from a time when
+            they were alive. ``None``: the storage knows which are alive.
     """
 
-    def __init__(
-        self,
-        find: Callable[[int], RunEntry | None],
-        lives: Callable[[int], bool | None],
-        alive: dict[int, bool | None] | None = None,
-    ) -> None:
-        """Initialise the states for a transaction of a backend.
-
-        Args:
-            find: returns the entry of a run, or ``None``.
-            lives: returns whether a run is alive; ``None`` if this is not known.
-            alive: the answers that *lives* has given in this transaction, by the number of the run.
-        """
-        self._find_entry = find
-        self._ask_whether_lives = lives
+    def __init__(self, storage: Storage, alive: Alive) -> None:
+        self.dead: Container[int] | None = None
+        self._storage = storage
+        self._alive = alive
         self._entries: dict[int, RunEntry | None] = {}
-        self._alive = {} if alive is None else alive
 
-    def state_of(self, record: Record) -> RecordState:
-        """Return the state of the page of *record*."""
-        run = self._find(record.run)
-        if run is None:
-            return RecordState.ACTIVE if record.settled else RecordState.VOID
-        if not run.may_have_lost(record):
-            return RecordState.ACTIVE
-        lives = self._lives(record.run)
-        if lives is False:
-            return RecordState.VOID
-        # If this is unknown, the page does not represent others, because its run may be dead; nor is it forgotten.
-        return RecordState.ACTIVE if lives and record.settled else RecordState.CLAIMED
-
-    def _find(self, number: int) -> RunEntry | None:
-        if number not in self._entries:
-            self._entries[number] = self._find_entry(number)
-        return self._entries[number]
-
-    def _lives(self, number: int) -> bool | None:
-        if number not in self._alive:
-            self._alive[number] = self._ask_whether_lives(number)
-        return self._alive[number]
-
-    def has_finished(self, number: int) -> bool:
-        """Return whether a run came to its end."""
-        run = self._find(number)
-        return run is None or run.has_finished
-
-    def is_over(self, number: int) -> bool:
-        """Return whether a run has finished, was interrupted or has died."""
-        return self.has_finished(number) or self._lives(number) is False
-
-
-NO_RUNS = RunStates(lambda _: None, lambda _: None)
-"""The states of an index without runs: all settled pages count."""
-
-
-class RunTables:
-    """The entries of runs, within one transaction."""
-
-    _storage: Storage
-    _shared: SharedState
-
-    def touch_run(self, number: int, grace: int, now: int, *, stored_until: int | None) -> int:
-        """Note that a run is alive, and return the time for its records, which never goes back, even if clocks do."""
+    def touch(self, number: int, grace: int, now: int, *, stored_until: int | None) -> int:
+        """Record that a run is alive, and return the time for its records, which never goes back, even if clocks do."""
         self._storage.require_own_run(number)
-        call = number, grace, now, stored_until
-        last = self._shared.touched.get(call)
-        if last is None:
-            run = self.find_run(number)
-            touched = RunEntry(now if run is None else max(now, run.last), grace, stored_until=stored_until)
-            if touched != run:
-                self._storage.write(RUNS, _run_name(number), _encode_run(touched))
-            last = touched.last
-            self._shared.touched = {call: last}
-        return last
+        run = self.read(number)
+        touched = RunEntry(now if run is None else max(now, run.last), grace, stored_until=stored_until)
+        if touched != run:
+            self._storage.write(RUNS, _run_name(number), _encode_run(touched))
+            self._entries.pop(number, None)
+        return touched.last
 
-    def end_run(
+    def end(
         self, number: int, last: int, *, has_finished: bool, is_tidy: bool, stored_until: int | None = None
     ) -> None:
         """End a run. All recorded pages that it settled are stored, except those settled after *stored_until*."""
-        self._shared.touched.clear()
+        self._entries.pop(number, None)
         ended = RunEntry(last, 0, has_finished, is_tidy and stored_until is None, stored_until)
         if ended.has_finished and ended.is_tidy:
             self._storage.delete(RUNS, _run_name(number))
         else:
             self._storage.write(RUNS, _run_name(number), _encode_run(ended))
 
-    def find_run(self, number: int) -> RunEntry | None:
+    def read(self, number: int) -> RunEntry | None:
         """Return the entry of a run, or ``None``."""
         content = self._storage.read(RUNS, _run_name(number))
         return None if content is None else _decode_run(content)
 
-    def find_dead_runs(self) -> dict[int, RunEntry]:
+    def find_dead(self) -> dict[int, RunEntry]:
         """Find the runs that are over and did not finish, or left claims behind.
 
         A run that ends at this moment seems dead too, unless this transaction may write: its entry changes before it is
@@ -222,31 +167,48 @@ class RunTables:
         }
         return {number: run for number, run in runs.items() if self._storage.is_alive(number) is False}
 
-    def count_unreadable_runs(self) -> int:
+    def count_unreadable(self) -> int:
         """Count the entries that cannot be read."""
         return sum(
             len(name) != RUN_NAME_BYTES or _decode_run(content) is _DAMAGED_RUN
             for name, content in self._storage.scan(RUNS)
         )
 
-    def run_states(self) -> RunStates:
-        """Return the states of the runs as they are now; for a transaction that may write.
+    def state_of(self, record: Record) -> RecordState:
+        """Return the state of the page of *record*."""
+        run = self._find(record.run)
+        if run is None:
+            return RecordState.ACTIVE if record.settled else RecordState.VOID
+        if not run.may_have_lost(record):
+            return RecordState.ACTIVE
+        is_alive = self._is_alive(record.run)
+        if is_alive is False:
+            return RecordState.VOID
+        # If this is unknown, the page does not represent others, because its run may be dead; nor is it forgotten.
+        return RecordState.ACTIVE if is_alive and record.settled else RecordState.CLAIMED
 
-        Whether a run is alive is determined once for all jobs of the transaction.
-        """
-        return RunStates(self.find_run, self._storage.is_alive, self._shared.alive)
+    def has_finished(self, number: int) -> bool:
+        """Return whether a run came to its end."""
+        run = self._find(number)
+        return run is None or run.has_finished
 
-    def run_states_in_reading(self, dead: Container[int]) -> RunStates:
-        """Return the states of the runs, for a transaction that may not write.
+    def is_over(self, number: int) -> bool:
+        """Return whether a run has finished, was interrupted or has died."""
+        return self.has_finished(number) or self._is_alive(number) is False
 
-        Args:
-            dead: the runs that had died before. What the transaction reads of others is from a time when they were alive.
-        """
+    def _find(self, number: int) -> RunEntry | None:
+        if number not in self._entries:
+            self._entries[number] = self.read(number)
+        return self._entries[number]
 
-        def is_alive(number: int) -> bool | None:
-            return False if number in dead else None if self._storage.is_alive(number) is None else True
-
-        return RunStates(self.find_run, is_alive)
+    def _is_alive(self, number: int) -> bool | None:
+        alive = self._alive
+        if number not in alive:
+            is_alive = self._storage.is_alive(number)
+            if self.dead is not None:
+                is_alive = False if number in self.dead else None if is_alive is None else True
+            alive[number] = is_alive
+        return alive[number]
 
 
 def _run_name(number: int) -> bytes:

@@ -3,38 +3,13 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Literal
+from collections.abc import Iterable, Iterator, Sequence
 
 from crawler_dedup.hamming import Numbers
 from crawler_dedup.index.header import Header
-from crawler_dedup.index.matcher import Probing
-from crawler_dedup.index.profiles import Encodable
+from crawler_dedup.index.layout import BucketTable, RowTable
+from crawler_dedup.index.matcher import Matcher
 from crawler_dedup.signedpage import SignedPage
-
-RowTable = Literal[b"records", b"runs", b"sites", b"counts", b"snapshots", b"overrides"]
-RECORDS: RowTable = b"records"
-"""Records of pages, by number (big-endian, ``NUMBER_BYTES``)."""
-RUNS: RowTable = b"runs"
-"""Entries of runs, by number (big-endian, ``RUN_NAME_BYTES``)."""
-SITES: RowTable = b"sites"
-"""Heads of sites, by key. They change with each snapshot."""
-COUNTS: RowTable = b"counts"
-"""Counts of sites, by key. They change with each page."""
-SNAPSHOTS: RowTable = b"snapshots"
-"""Snapshots of sites, by key and number (big-endian, ``SNAPSHOT_NUMBER_BYTES``)."""
-OVERRIDES: RowTable = b"overrides"
-"""Overrides, by a hash of 16 bytes; and under ``version`` a value that changes with them."""
-ROW_TABLES = RECORDS, RUNS, SITES, COUNTS, SNAPSHOTS, OVERRIDES
-
-BucketTable = Literal[b"numbers", b"tables"]
-NUMBERS: BucketTable = b"numbers"
-"""Numbers of records, by the place of a page key, an alias or a signature (:mod:`crawler_dedup.index.layout`)."""
-SIGNATURES: BucketTable = b"tables"
-"""Signatures, by scope and key of a permuted table."""
-
-PAYLOAD_BYTES = 8
-"""Bytes of a payload in a bucket."""
 
 
 class Storage(ABC):
@@ -102,73 +77,5 @@ class Storage(ABC):
         """Return the first of *pages*, at least one, about which this transaction can decide."""
         return pages
 
-    def read_ahead(self, pages: Sequence[SignedPage], lookup: Probing) -> None:  # noqa: B027
+    def read_ahead(self, pages: Sequence[SignedPage], matcher: Matcher) -> None:  # noqa: B027
         """Read in advance what decisions about *pages* will need, if that is cheaper."""
-
-
-_Write = Callable[[bytes, bytes], None]
-_MAX_ROWS = 1_000
-_MAX_WRITTEN_BYTES = 2_000_000
-
-
-class SharedState:
-    """What the jobs of one write transaction share: counts that are written before the commit, and which runs are alive.
-
-    The counts that were written last stay in memory, up to a number of bytes. They are used again only if the stored content
-    is the same as when they were written, so an aborted transaction does no harm. Only the writing thread uses them.
-
-    Attributes:
-        alive: which runs were alive when a job asked for the first time.
-        touched: the arguments of the last call of :meth:`~crawler_dedup.index.tables.Tables.touch_run`, and its result.
-    """
-
-    def __init__(self) -> None:
-        self._rows: dict[bytes, tuple[Encodable, _Write]] = {}
-        self._written: dict[bytes, tuple[bytes, Encodable]] = {}  # in the order of writing
-        self._written_bytes = 0
-        self.alive: dict[int, bool | None] = {}
-        self.touched: dict[object, int] = {}
-
-    def begin(self) -> None:
-        """Begin a transaction: drop what the one before did not write, because it was aborted."""
-        self._rows.clear()
-        self.alive.clear()
-        self.touched.clear()
-
-    def get(self, name: bytes) -> Encodable | None:
-        """Return the counts *name* if a job of this transaction has changed them; ``None``: the stored ones are current."""
-        row = self._rows.get(name)
-        return None if row is None else row[0]
-
-    def take_written(self, name: bytes, content: bytes | memoryview) -> Encodable | None:
-        """Return the counts that were written as *content*, if they are still in memory. The caller may change them."""
-        if name not in self._written:
-            return None
-        written, row = self._written.pop(name)
-        self._written_bytes -= len(written)
-        return row if written == content else None
-
-    def put(self, name: bytes, row: Encodable, write: _Write) -> None:
-        """Have *row* passed to *write* before the commit, as it is then. If there are too many rows, write them first."""
-        if len(self._rows) >= _MAX_ROWS:
-            self.finish()
-        self._rows[name] = row, write
-
-    def remove(self, name: bytes) -> None:
-        """Drop the counts *name* without writing them."""
-        self._rows.pop(name, None)
-
-    def finish(self) -> None:
-        """Write all counts that were changed, before the commit."""
-        for name, (row, write) in self._rows.items():
-            content = row.encode()
-            write(name, content)
-            self._remember(name, content, row)
-        self._rows.clear()
-
-    def _remember(self, name: bytes, content: bytes, row: Encodable) -> None:
-        self.take_written(name, b"")
-        self._written[name] = content, row
-        self._written_bytes += len(content)
-        while self._written_bytes > _MAX_WRITTEN_BYTES:
-            self.take_written(next(iter(self._written)), b"")

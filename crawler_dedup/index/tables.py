@@ -1,4 +1,4 @@
-"""Tables of an index: its pages, runs and sites, within one transaction, the same on every storage."""
+"""Tables of an index: its pages, runs, sites and overrides, within one transaction, the same on every storage."""
 
 from __future__ import annotations
 
@@ -11,6 +11,10 @@ import msgspec
 from crawler_dedup.hamming import Numbers
 from crawler_dedup.index.layout import (
     NUMBER_BYTES,
+    NUMBERS,
+    OVERRIDES,
+    RECORDS,
+    SIGNATURES,
     decode_struct,
     numbers_in,
     place_entry,
@@ -23,9 +27,9 @@ from crawler_dedup.index.overrides import Override, Overrides
 from crawler_dedup.index.packing import RecentRows, unpack_sound
 from crawler_dedup.index.profiles import FrozenProfiles
 from crawler_dedup.index.records import Record, hash_scope, name_page
-from crawler_dedup.index.runs import RunTables
-from crawler_dedup.index.sitetables import SiteTables
-from crawler_dedup.index.storage import NUMBERS, OVERRIDES, RECORDS, SIGNATURES, SharedState, Storage
+from crawler_dedup.index.runs import Alive, Runs
+from crawler_dedup.index.sites import Sites
+from crawler_dedup.index.storage import Storage
 
 _VERSION, _VERSION_BYTES = b"version", 8
 _decode_override = msgspec.msgpack.Decoder(Override).decode
@@ -33,7 +37,7 @@ _SCOPE = 0
 """The scope of the buckets of numbers: places are hashes that include a scope."""
 
 
-class Tables(RunTables, SiteTables):
+class Tables:
     """What is stored in an index, within one transaction.
 
     The number of a record is at the places of its page key and of its aliases, and, if the page is a representative,
@@ -43,15 +47,21 @@ class Tables(RunTables, SiteTables):
     checked; but no page key has the place of a signature.
 
     Args:
-        shared: what the jobs of this transaction share.
+        alive: which runs are alive: the jobs of this transaction share it.
         recent: the latest records of all transactions.
         frozen: profiles of sites to use instead of those in the index, which are not changed then.
+
+    Attributes:
+        runs: the entries of runs.
+        sites: what is known about sites.
     """
 
     def __init__(
-        self, storage: Storage, shared: SharedState, recent: RecentRows, frozen: FrozenProfiles | None = None
+        self, storage: Storage, alive: Alive, recent: RecentRows, frozen: FrozenProfiles | None = None
     ) -> None:
-        super().__init__(storage, shared, frozen)
+        self.runs = Runs(storage, alive)
+        self.sites = Sites(storage, frozen)
+        self._storage = storage
         self._recent = recent
         self._highest = 0  # of the numbers of records that were read
         self.header = storage.header
@@ -158,6 +168,25 @@ class Tables(RunTables, SiteTables):
             self._take(place_of_signature(scope, title), number)
         if not self._has_representative(scope, page.signature):
             self._storage.take(SIGNATURES, scope, filing.keys(page), page.signature)
+
+    def forget(self, numbers: Iterable[int], select: Callable[[Record], bool], filing: Filing) -> list[Record]:
+        """Remove the records *numbers* that *select* picks now, and return them."""
+        forgotten = []
+        for number in numbers:
+            record = self.get(number)
+            if record is not None and select(record):
+                self.remove(number, record, filing)
+                forgotten.append(record)
+        return forgotten
+
+    def merge(self, records: Iterable[Record], filing: Filing) -> int:
+        """Add those of *records* whose pages are not recorded, and return their number."""
+        new = 0
+        for record in records:
+            if self.find(record.page.scope, record.page.key) is None:
+                self.add(record, filing)
+                new += 1
+        return new
 
     def add_alias(self, number: int, record: Record, key: str) -> Record:
         """Make *key* an alias of *record*, which has *number*, unless another page has it; return the record to store."""

@@ -6,110 +6,69 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from functools import partial
-from weakref import proxy
 
 import msgspec
 
 from crawler_dedup.decision import Decision
 from crawler_dedup.errors import IndexDamaged, IndexUnusable
-from crawler_dedup.index.backend import Backend
-from crawler_dedup.index.limits import MAX_ADDRESS_CHARS, MAX_ALSO_AT, MAX_OPEN_CLAIMS
+from crawler_dedup.index.limits import MAX_ADDRESS_CHARS, MAX_ALSO_AT, MAX_DROPPED, MAX_OPEN_CLAIMS
 from crawler_dedup.index.matcher import Matcher
 from crawler_dedup.index.tables import Tables
 from crawler_dedup.index.verdicts import RunContext
 from crawler_dedup.signedpage import SignedPage
 
-MANY_DROPPED = 64
-"""Number of addresses of duplicates that are stored together."""
-
 
 class Unfinished:
-    """The open claims of an opening, the offers that may not have been stored, and addresses that are not stored yet.
-
-    Args:
-        index: the open index, which holds this object.
+    """The open claims of an opening, and addresses that are not stored yet.
 
     Attributes:
-        may_have_claims: whether a claim is open, or was at a time when there were too many to remember them.
+        has_unknown_claims: whether there may be claims of this run that are not remembered: the next run searches for them.
     """
 
-    def __init__(self, index: Backend) -> None:
-        self._index: Backend = proxy(index)
+    def __init__(self) -> None:
+        self.has_unknown_claims = False
         self._open_claims: set[int] = set()
-        self._has_lost_count = False
-        self._doubtful: list[Callable[[Tables], object]] = []
         self._dropped: list[tuple[SignedPage, str]] = []  # kept pages, and the addresses of their duplicates
 
     @property
     def may_have_claims(self) -> bool:
-        return self._has_lost_count or bool(self._open_claims)
+        """Whether a claim may be open."""
+        return self.has_unknown_claims or bool(self._open_claims)
 
     def write(self, txn: Tables) -> None:
-        """Release the claims of offers that may not have been stored, and store all addresses."""
-        for release in self._doubtful:
-            release(txn)
+        """Store all addresses."""
         _add_addresses(txn, self._dropped)
 
-    def note_offer(
-        self, offer: Future[list[Decision]], decided: Sequence[Decision], matcher: Matcher, context: RunContext
-    ) -> None:
+    def open_claims(self, offer: Future[list[Decision]], decided: Sequence[Decision]) -> None:
         """Remember which claims this run has made. Called in the writing thread.
 
-        A claim stays open for ever if another middleware discards the page. If there are too many such claims, only their
-        existence is remembered: the next run searches for them. If it is not known whether an offer was stored, its pages
-        pass without a claim, and are released with the next offer that succeeds.
+        A claim stays open for ever if another middleware discards the page. The claims are not remembered if there are too
+        many, or if it is not known whether the offer was stored: its pages pass without them.
         """
-        if offer.cancelled():
-            return
-        claims = [decision for decision in decided if decision.claim]
-        if offer.exception() is not None:
-            self._doubtful += [
-                partial(end_claim, decision=decision, matcher=matcher, context=context, settled=False)
-                for decision in claims[: MAX_OPEN_CLAIMS - len(self._doubtful)]
-            ]
-            return
-        self._open_claims.update(decision.claim for decision in claims)
-        if len(self._open_claims) > MAX_OPEN_CLAIMS:
-            self.note_lost_claims()
-            self._open_claims.clear()
-        if self._doubtful:
-            self._release_doubtful()
+        claims = [] if offer.cancelled() else [decision.claim for decision in decided if decision.claim]
+        if claims and (offer.exception() or len(self._open_claims) + len(claims) > MAX_OPEN_CLAIMS):
+            self.has_unknown_claims = True
+        else:
+            self._open_claims.update(claims)
 
-    def note_lost_claims(self) -> None:
-        """Note that there are claims of this run that are not known."""
-        self._has_lost_count = True
-
-    def note_end(self, end: Future[bool], claim: int) -> None:
+    def close_claim(self, end: Future[bool], claim: int) -> None:
         """Forget a claim if it has ended."""
         if not end.cancelled() and end.exception() is None:
             self._open_claims.discard(claim)
 
-    def note_dropped(self, dropped: Sequence[tuple[SignedPage, str]]) -> None:
+    def add_addresses(self, dropped: Sequence[tuple[SignedPage, str]], submit: Callable[..., object]) -> None:
         """Remember the addresses of duplicates. They are stored together, so that a duplicate costs no commit of its own.
 
         Those that are not stored yet are lost if the process dies.
+
+        Args:
+            submit: runs a job in the next write transaction.
         """
         self._dropped += dropped
-        if len(self._dropped) >= MANY_DROPPED:
+        if len(self._dropped) >= MAX_DROPPED:
             dropped, self._dropped = self._dropped, []
             with suppress(IndexUnusable):  # it is being closed
-                self._index._submit(partial(_add_addresses, dropped=dropped), urgent=False)
-
-    def _release_doubtful(self) -> None:
-        releases, self._doubtful = self._doubtful, []
-
-        def note(future: Future[None]) -> None:
-            if future.cancelled() or future.exception() is not None:
-                self._doubtful += releases
-
-        def job(txn: Tables) -> None:
-            for release in releases:
-                release(txn)
-
-        try:
-            self._index._submit(job).add_done_callback(note)
-        except IndexUnusable:  # it is being closed
-            self._doubtful += releases
+                submit(partial(_add_addresses, dropped=dropped), urgent=False)
 
 
 def end_claim(txn: Tables, decision: Decision, matcher: Matcher, context: RunContext, *, settled: bool) -> bool:
@@ -124,7 +83,7 @@ def end_claim(txn: Tables, decision: Decision, matcher: Matcher, context: RunCon
         txn.remove(number, record, matcher)
     elif decision.claim and not record.settled:
         now = touch_run(txn, context)
-        txn.count_page(record.page, matcher, now)
+        txn.sites.count_page(record.page, matcher, now)
         txn.replace(number, msgspec.structs.replace(record, settled=now, page=matcher.trim(record.page)))
     return True
 
@@ -142,8 +101,8 @@ def _add_addresses(txn: Tables, dropped: Sequence[tuple[SignedPage, str]]) -> No
 
 
 def touch_run(txn: Tables, context: RunContext) -> int:
-    """Note that the run is alive, and return the time of the transaction."""
+    """Record that the run is alive, and return the time of the transaction."""
     now = context.clock()
     if not context.run:
         return now
-    return txn.touch_run(context.run, context.grace, now, stored_until=context.stored_until())
+    return txn.runs.touch(context.run, context.grace, now, stored_until=context.stored_until())

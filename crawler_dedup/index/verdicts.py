@@ -14,16 +14,14 @@ import msgspec
 
 from crawler_dedup.config import Config
 from crawler_dedup.decision import BEING_HANDLED, Decision, Match, Verdict
-from crawler_dedup.index.limits import MAX_COMPARED
+from crawler_dedup.index.limits import MAX_COMPARED, MAX_KNOWN_SNAPSHOTS
 from crawler_dedup.index.matcher import Matcher
 from crawler_dedup.index.overrides import NO_OVERRIDES, Override, Overrides, make_override
 from crawler_dedup.index.profiles import Snapshot, site_key
 from crawler_dedup.index.records import Record, name_page, shorten_key
-from crawler_dedup.index.runs import RecordState, RunStates, wall_clock
+from crawler_dedup.index.runs import RecordState, wall_clock
 from crawler_dedup.index.tables import Tables
 from crawler_dedup.signedpage import PageKind, SignedPage
-
-_MAX_SNAPSHOTS = 256  # that are remembered; the snapshot of a hostile site takes 400 KB
 
 
 @dataclass(frozen=True)
@@ -88,15 +86,14 @@ class Verdicts:
         kept: the kept pages, in one state.
         context: the context in which all these pages are offered.
         now: the time, in seconds since 1970.
-        runs: the states of the runs.
 
     Attributes:
         dropped: pairs of a kept page and the address of its duplicate, for the duplicates that do not pass.
     """
 
-    def __init__(self, kept: Tables, matcher: Matcher, context: RunContext, *, now: int, runs: RunStates) -> None:
+    def __init__(self, kept: Tables, matcher: Matcher, context: RunContext, *, now: int) -> None:
         self._kept = kept
-        self._runs = runs
+        self._runs = kept.runs
         self._matcher = matcher
         self._context = context
         self._now = now
@@ -122,7 +119,7 @@ class Verdicts:
         for number, key in changes.lost_aliases:
             self._remove_alias(number, key)
         if changes.visited is not None:
-            self._note_visit(page, alias, *changes.visited)
+            self._record_visit(page, alias, *changes.visited)
         if changes.is_filed:
             self._file(page, alias, changes.claim)
         if changes.representative is not None and not self._context.is_dry:
@@ -134,7 +131,7 @@ class Verdicts:
         return self._judge(self._prepare(page), alias, _Changes())
 
     def _prepare(self, page: SignedPage) -> SignedPage:
-        if len(self._snapshots) >= _MAX_SNAPSHOTS:
+        if len(self._snapshots) >= MAX_KNOWN_SNAPSHOTS:
             self._snapshots.clear()
         return page if page.unsigned else self._matcher.prepare(page, self._snapshot_of(page))
 
@@ -268,8 +265,8 @@ class Verdicts:
         if record is not None:
             self._kept.replace(number, self._kept.remove_alias(number, record, key))
 
-    def _note_visit(self, page: SignedPage, alias: str, number: int, record: Record) -> None:
-        """Note that the page of *record* was visited as *page*, by whose keys it is found from now on."""
+    def _record_visit(self, page: SignedPage, alias: str, number: int, record: Record) -> None:
+        """Record that the page of *record* was visited as *page*, by whose keys it is found from now on."""
         for key in (page.key, alias):
             if key and shorten_key(key) != record.page.key:
                 record = self._kept.add_alias(number, record, key)
@@ -295,7 +292,7 @@ class Verdicts:
         """File *page*. Without a claim it counts as handled, and is counted for its site now."""
         self._kept.add(self.record_of(page, alias, claim), self._matcher)
         if not claim:
-            self._kept.count_page(page, self._matcher, self._now)
+            self._kept.sites.count_page(page, self._matcher, self._now)
             self._snapshots.clear()
 
     def record_of(self, page: SignedPage, alias: str = "", claim: int = 0) -> Record:
@@ -322,7 +319,7 @@ class Verdicts:
         key = site_key(page.scope, page.url)
         snapshot = self._snapshots.get(key)
         if snapshot is None:
-            snapshot = self._snapshots[key] = self._kept.snapshot(key)
+            snapshot = self._snapshots[key] = self._kept.sites.snapshot(key)
         return snapshot
 
     def _decision(self, page: SignedPage, verdict: Verdict, kept: SignedPage | None = None, **fields: Any) -> Decision:

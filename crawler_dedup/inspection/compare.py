@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from lxml.html import HtmlElement
 
 from crawler_dedup.errors import BeyondLimits
+from crawler_dedup.owntext.elements import Elements
 from crawler_dedup.rules.pair import Pair
 from crawler_dedup.rules.table import TABLE
 from crawler_dedup.signedpage import PageKind, SignedPage
@@ -190,7 +191,7 @@ def _read_everything(tree: HtmlElement, *, revealed: bool) -> Outline:
     for root in parsing.roots(tree):
         for element in root.iter(*_NEVER_MAIN_TEXT):
             element.tag = _BESIDE
-    return read_outline(tree, revealed=revealed, with_elements=True)
+    return read_outline(tree, revealed=revealed, elements=Elements)
 
 
 def _find_lines_beside(everything: Outline, texts: Mapping[int, str]) -> Iterator[VisibleLine]:

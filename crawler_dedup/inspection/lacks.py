@@ -21,6 +21,7 @@ from crawler_dedup.signing.blocks import IS_ADDRESS, PackedBlock
 from crawler_dedup.signing.cover import cover_of
 from crawler_dedup.signing.pagelines import SHORT
 from crawler_dedup.signing.signer import Signer
+from crawler_dedup.urls import text_without_credentials
 
 if TYPE_CHECKING:
     from crawler_dedup.index.profiles import Snapshot
@@ -38,7 +39,7 @@ class Lack:
 
     Attributes:
         kind: what it is, in words.
-        text: its text; ``""`` if it is not known.
+        text: its text, without the user names and passwords of addresses in it; ``""`` if it is not known.
         letters: the size of the block, in letters.
         exemption: why it does not count; ``""`` if it does.
     """
@@ -47,6 +48,9 @@ class Lack:
     text: str
     letters: int
     exemption: str = ""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "text", text_without_credentials(self.text))
 
 
 def find_lacks(new: InspectedPage, pair: Pair, kept: InspectedPage | None = None) -> list[Lack]:

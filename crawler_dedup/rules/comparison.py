@@ -10,7 +10,6 @@ from crawler_dedup.rules.computed import computed
 from crawler_dedup.rules.limits import (
     ANOTHER_FRAME,
     BACK_LINK,
-    CAPTION,
     DESCRIPTION,
     DISTINCTIVE_HEADING,
     LIST_SHARE,
@@ -76,7 +75,12 @@ class BlockComparison:
 
     @computed
     def _near(self) -> range:
-        return find_surroundings(self._blocks)
+        """The places from the heading that names the page to the end of the main text."""
+        main = [place for place, block in enumerate(self._blocks) if block.traits & _MAIN]
+        if not main:
+            return range(0)
+        names = [place for place in range(main[0]) if self._blocks[place].traits & _NAMED == _NAMED]
+        return range(max(names, default=main[0]), main[-1] + 1)
 
     @computed
     def is_strict(self) -> bool:
@@ -148,15 +152,6 @@ class BlockComparison:
         return 2 * own_main < main or 2 * own_main < size_of(self.own_unlinked)
 
     @property
-    def lacks_text_above(self) -> bool:
-        """Whether the kept page lacks a longer text above the new main text, which may then be a consent text."""
-        main = next((place for place, block in enumerate(self._blocks) if block.traits & _MAIN), 0)
-        return any(
-            block.size > CAPTION and not block.traits & _ENTRY and not self._is_there(block)
-            for block in self._blocks[:main]
-        )
-
-    @property
     def kept_only(self) -> int:
         """The number of the kept page's own blocks of text that the new page lacks, apart from its title."""
         common = {key_of(number) for number in self.site.common | self.kept_site.common}
@@ -173,12 +168,6 @@ class BlockComparison:
     @computed
     def _shown(self) -> frozenset[int]:
         return frozenset(key_of(block.hash) for block in self._blocks if not block.traits & _HIDDEN)
-
-    @property
-    def is_partly_concealed(self) -> bool:
-        """Whether the kept page hides a block that the new page shows."""
-        cover = self._cover
-        return not self._shown.isdisjoint((cover.hidden | cover.hidden_pictures) - cover.shown - cover.pictures)
 
     def _is_there(self, block: PackedBlock) -> bool:
         cover, key, is_hidden = self._cover, key_of(block.hash), bool(block.traits & _HIDDEN)
@@ -200,10 +189,6 @@ class BlockComparison:
             (repeats and number in self.site.furniture, "on most pages of the site"),
             (self.same_host and self._says_where(place), "says where the page is"),
             (repeats and is_label and not is_thin, "on many pages of the site"),
-            (
-                number in self.kept_site.common and is_label and block.size > SHORT and not is_thin,
-                "on many pages of the other site",
-            ),
         )
         reason = next((reason for holds, reason in reasons if holds), "")
         if reason or is_thin:
@@ -246,24 +231,17 @@ class BlockComparison:
     def _says_where(self, place: int) -> bool:
         """Return whether a block ends with the address of one of the pages: on a page for printing, that of the article."""
         following = self._blocks[place + 1 : place + 2]
-        return (
-            bool(following) and following[0].traits & IS_ADDRESS == IS_ADDRESS and following[0].hash in self._addresses
-        )
-
-    @computed
-    def _addresses(self) -> frozenset[int]:
-        return frozenset((hash_own(self.new.url), hash_own(self.kept.url)))
+        address = following[0].hash if following and following[0].traits & IS_ADDRESS == IS_ADDRESS else None
+        return address in (hash_own(self.new.url), hash_own(self.kept.url))
 
     def _exempt_link(self, place: int, block: PackedBlock) -> str:
         traits = block.traits
         is_short = not traits & _MAIN or block.size <= BACK_LINK
         if traits & _LINKED and is_short and not self.leads_elsewhere:
             return "leads to the kept page, or is navigation"
-        if traits & _MAIN or not traits & _ENTRY:
+        if traits & _MAIN or not traits & _ENTRY or (traits & _LINKED and (place in self._near or self._lists_others)):
             return ""
-        if not traits & _LINKED or not (place in self._near or self._lists_others):
-            return "a link beside the main text"
-        return "its link is on the kept page" if self.new.link_digest == self.kept.link_digest else ""
+        return "a link beside the main text"
 
     @computed
     def _lists_others(self) -> bool:
@@ -301,15 +279,6 @@ class BlockComparison:
         main = [place for place, block in enumerate(self._blocks) if block.traits & _MAIN]
         longer = [place for place in main if self._blocks[place].size > SHORT] or main
         return range(longer[0], longer[-1] + 1) if longer else range(len(self._blocks))
-
-
-def find_surroundings(blocks: Sequence[PackedBlock]) -> range:
-    """Return the places from the heading that names the page to the end of the main text."""
-    main = [place for place, block in enumerate(blocks) if block.traits & _MAIN]
-    if not main:
-        return range(0)
-    names = [place for place, block in enumerate(blocks[: main[0]]) if block.traits & _NAMED == _NAMED]
-    return range(max(names, default=main[0]), main[-1] + 1)
 
 
 def size_of(blocks: Iterable[PackedBlock]) -> int:

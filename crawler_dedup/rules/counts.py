@@ -80,8 +80,8 @@ class SiteCounts:
         pages_counted: how many pages were counted, all in all.
     """
 
-    def __init__(self) -> None:
-        self.pages_counted = 0
+    def __init__(self, pages_counted: int = 0) -> None:
+        self.pages_counted = pages_counted
         self._pages = 0
         self._titles = 0  # the bits that titles have set
         self._counters = _NO_COUNTERS  # ascending
@@ -160,20 +160,23 @@ class SiteCounts:
         """Return the counts as they are stored: see :meth:`decode`."""
         once = self._once.astype("<u4").view(np.uint8).reshape(-1, 4)[:, :_ONCE_BYTES]
         counters = self._counters.astype("<u8").tobytes()
-        return _encode_counts(_PackedCounts(self.pages_counted, self._pages, self._titles, counters, once.tobytes()))
+        return _encode_counts(_PackedCounts(self._pages, self._titles, counters, once.tobytes()))
 
     @classmethod
-    def decode(cls, content: bytes) -> SiteCounts:
+    def decode(cls, content: bytes, pages_counted: int) -> SiteCounts:
         """Return the counts that :meth:`encode` has packed; those of a site without pages if *content* is empty.
+
+        Args:
+            pages_counted: how many pages were counted, which is stored beside the counts.
 
         Raises:
             msgspec.DecodeError: the counts are damaged.
         """
-        counts = cls()
+        counts = cls(pages_counted)
         if not content:
             return counts
         packed = _decode_counts(content)
-        counts.pages_counted, counts._pages, counts._titles = packed.pages_counted, packed.pages, packed.titles
+        counts._pages, counts._titles = packed.pages, packed.titles
         if len(packed.counters) % 8 or len(packed.once) % _ONCE_BYTES:
             raise msgspec.DecodeError("the counts of a site have a length that they cannot have")
         counts._counters = counters = np.frombuffer(packed.counters, "<u8").copy()  # they are counted in place
@@ -184,7 +187,7 @@ class SiteCounts:
         least = 1 if len(times) or len(once) else 0
         if (
             len(counters) + len(once) > MAX_COUNTERS
-            or not max(least, times.max(initial=0)) <= packed.pages <= HALVE_AT
+            or not max(least, times.max(initial=0)) <= packed.pages <= min(pages_counted, HALVE_AT)
             or (times < least).any()
             or not (_is_ascending(counters >> _ITEM) and _is_ascending(once >> _TITLE_SHIFT))
             or max(counters[-1:] >> _KIND, default=0) >= _KINDS
@@ -198,14 +201,12 @@ class _PackedCounts(msgspec.Struct, frozen=True, array_like=True):
     """Counts as they are stored.
 
     Attributes:
-        pages_counted: how many pages were counted.
-        pages: how many of them still count: this number is halved together with the counts.
+        pages: how many pages still count: this number is halved together with the counts.
         titles: the bits that their titles have set.
         counters: 8 bytes each.
         once: the items that were counted once, 3 bytes each.
     """
 
-    pages_counted: Count
     pages: Count
     titles: Annotated[int, msgspec.Meta(ge=0, lt=1 << _TITLES_COUNTED)]
     counters: bytes
@@ -224,8 +225,8 @@ def can_read(site: StoredSite) -> bool:
     if any(snapshot > site.pages_counted for snapshot in numbers):
         return False
     try:
-        is_counted = SiteCounts.decode(site.counts).pages_counted == site.pages_counted
-        return is_counted and all(decode_profile(content).number == snapshot for snapshot, content in site.snapshots)
+        SiteCounts.decode(site.counts, site.pages_counted)
+        return all(decode_profile(content).number == snapshot for snapshot, content in site.snapshots)
     except msgspec.DecodeError:
         return False
 

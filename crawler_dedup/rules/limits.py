@@ -39,8 +39,6 @@ DESCRIPTION = 100
 """On two unknown hosts, a longer block between the heading and the main text is no frame, but describes what follows. With
 60, the same content in another frame was missed in 2 % more cases; with 200, a note above a listing was lost."""
 
-CAPTION = 250
-"""A longer text above the main text, under another title on another host, is no caption."""
 BACK_LINK = 20
 """A longer link in the main text is no label such as "Back"."""
 ANOTHER_FRAME = 4
@@ -59,11 +57,6 @@ another host count by their addresses."""
 MOST_MORE = 0.15
 """A kept page of a known site with more than this many times the new page's own blocks besides is another page: an archive
 of a day is no copy of that of its month."""
-
-# Text pages
-
-MANY_FEATURES = 100
-"""With fewer, labelled pages with the same words under two titles or headings were two pages."""
 
 # Links
 

@@ -8,7 +8,6 @@ from crawler_dedup.rules.comparison import BlockComparison, size_of
 from crawler_dedup.rules.computed import computed
 from crawler_dedup.rules.limits import (
     LITTLE_TEXT,
-    MANY_FEATURES,
     MANY_MORE,
     MORE_LINKS,
     MOST_MORE,
@@ -95,14 +94,12 @@ class Pair:
     def is_named_alike(self) -> bool:
         """Whether both texts have the same name, by which they were found: an excerpt, a thread before some answers.
 
-        The name is what both pages repeat of their titles; on one host, for pages that repeat nothing, it is the heading.
-        With a maximum distance of 0, only the same text is a duplicate.
+        The name is what both pages repeat of their titles. With a maximum distance of 0, only the same text is a duplicate.
         """
         if not (self.are_texts and self.by_names) or self.max_distance == 0:
             return False
-        if self.new_named:
-            return self.new_named == self._kept_named and (not self.same_host or self.other_parts_agree)
-        return self.same_host and not self.kept.named and 0 != self.new.heading == self.kept.heading
+        has_same_name = bool(self.new_named) and self.new_named == self._kept_named
+        return has_same_name and (not self.same_host or self.other_parts_agree)
 
     @property
     def signatures_far_apart(self) -> bool:
@@ -125,11 +122,6 @@ class Pair:
         )
 
     @property
-    def is_site_known(self) -> bool:
-        """Whether the new page's own blocks are known: from its site, or from the kept page's if that is on another host."""
-        return self.new_site.is_known or (self.kept_site.is_known and not self.same_host)
-
-    @property
     def is_covered(self) -> bool:
         """Whether each block of the new page that counts is on the kept page.
 
@@ -141,7 +133,7 @@ class Pair:
         if comparison.missing:
             return False
         if self.are_thin:  # an archive of a day is no copy of that of its month
-            more = MOST_MORE * len(comparison.own) if self.is_site_known else 0
+            more = MOST_MORE * len(comparison.own) if self.site_of_new.is_known else 0
             return self.new.key == self.kept.key or comparison.kept_only <= more
         return self.signatures_agree or comparison.counts_any
 
@@ -149,20 +141,14 @@ class Pair:
     def has_nothing_of_its_own(self) -> bool:
         """Whether the new page is thin, and has too little text beside its title and the common blocks of its site.
 
-        As long as the site is not known, a page without a heading that names it may be a frame which a script fills. A page
-        that says the same as the kept one under the same title, with the same links, is a copy all the same.
+        As long as the site is not known, a page without a heading that names it may be a frame which a script fills.
         """
         if not self.are_thin or self.new.key == self.kept.key:  # a page that is visited again
             return False
         comparison = self.comparison
-        may_be_filled = self.new.link_count > 0 and not self.new_named and not self.is_site_known
+        may_be_filled = self.new.link_count > 0 and not self.new_named and not self.site_of_new.is_known
         is_frame = may_be_filled and size_of(comparison.own_unlinked) < LITTLE_TEXT
-        is_copy = (
-            (self.same_links or not self.links_decide)
-            and self.new.signature == self.kept.signature
-            and bool(self.new_named)
-        )
-        return (size_of(comparison.own) < NOTHING or is_frame) and not is_copy
+        return is_frame or size_of(comparison.own) < NOTHING
 
     @property
     def shares(self) -> tuple[float | None, float | None]:
@@ -238,6 +224,12 @@ class Pair:
         return named_parts(self.kept) & self.kept_parts
 
     @property
+    def _names_agree(self) -> bool:
+        """Whether both pages name parts of their titles, and each part that one names is in the title of the other, too."""
+        new, kept = self.new_named, self._kept_named
+        return bool(new) and bool(kept) and new | kept <= self.new_parts & self.kept_parts
+
+    @property
     def _are_sites_known(self) -> bool:
         return self.new_site.is_known and self.kept_site.is_known
 
@@ -247,14 +239,10 @@ class Pair:
         new, kept = titles.split_title(self.new.title), titles.split_title(self.kept.title)
         if self.same_host and self._identifiers_differ:
             return False
-        if new == kept:
-            return True
         # A page for printing has only the name of the site; a start page that shows an article leads to others.
-        if new < kept and not self.are_thin and not self.leads_elsewhere:
+        if new == kept or (new < kept and not self.are_thin and not self.leads_elsewhere):
             return True
-        if not (self.same_host and self._are_sites_known) and self.new_named and self.new_named == self._kept_named:
-            return True
-        return self.other_parts_agree
+        return self.other_parts_agree or (self._names_agree and not (self.same_host and self._are_sites_known))
 
     @property
     def _identifiers_differ(self) -> bool:
@@ -275,27 +263,8 @@ class Pair:
         Lists of links may differ in headings that repeat the titles, too. A page whose own links lead nowhere else may be a
         frame that a script fills.
         """
-        if not (self.same_host and self.is_site_known and self.links_covered and self._new_links):
+        if not (self.same_host and self.site_of_new.is_known and self.links_covered and self._new_links):
             return False
         comparison = self.comparison
         is_list = self.are_thin and comparison.is_list_of_links
         return comparison.is_same_text or (is_list and not comparison.missing and not comparison.kept_only)
-
-    @property
-    def is_retitled_copy(self) -> bool:
-        """Whether two pages with different titles, on two hosts, have the very same words, and many of them.
-
-        On one host the same words are rather those of a template, and the name is elsewhere on the page. A page whose title
-        says no more than the other's is a start page or a page of an archive, which shows an article among others. If a page
-        has more text beside its main text, the main text may be a consent text, which many hosts have.
-        """
-        return (
-            self.new.signed == self.kept.signed
-            and self.are_texts
-            and not self.same_host
-            and self.new.features >= MANY_FEATURES
-            and bool(self.new_parts - self.kept_parts)
-            and not self.comparison.is_main_text_minor
-            and not self.comparison.lacks_text_above
-            and not self.comparison.is_partly_concealed
-        )

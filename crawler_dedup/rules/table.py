@@ -42,10 +42,6 @@ def _same_bytes(pair: Pair) -> bool | None:
     return True if pair.new.digest == pair.kept.digest and has_same_links else None
 
 
-def _same_title_or_twin(pair: Pair) -> bool:
-    return pair.same_title or pair.is_retitled_copy or pair.is_twin
-
-
 def _different_if(condition: Callable[[Pair], bool]) -> Callable[[Pair], bool | None]:
     return lambda pair: False if condition(pair) else None
 
@@ -74,9 +70,7 @@ def _describe_signatures(pair: Pair) -> str:
 
 
 def _describe_titles(pair: Pair) -> str:
-    if pair.same_title:
-        return "the same title"
-    return "renamed" if pair.is_retitled_copy else "the same blocks and links" if pair.is_twin else "other titles"
+    return "the same title" if pair.same_title else "the same blocks and links" if pair.is_twin else "other titles"
 
 
 def _describe_own_size(pair: Pair) -> str:
@@ -85,11 +79,8 @@ def _describe_own_size(pair: Pair) -> str:
 
 def _describe_coverage(pair: Pair) -> str:
     missing = len(pair.comparison.missing)
-    return (
-        f"the kept page lacks {missing} block{'s' * (missing > 1)}"
-        if missing
-        else "every own block is on the kept page"
-    )
+    lacks = f"the kept page lacks {missing} block{'s' * (missing > 1)}"
+    return lacks if missing else "every own block is on the kept page"
 
 
 def _describe_list(pair: Pair) -> str:
@@ -111,7 +102,7 @@ TABLE: tuple[Rule, ...] = (
     ),
     Rule(SAME_BYTES, _same_bytes, _describe_bytes),
     Rule("signatures far apart", _different_if(lambda pair: pair.signatures_far_apart), _describe_signatures),
-    Rule("other titles", _different_if(lambda pair: not _same_title_or_twin(pair)), _describe_titles),
+    Rule("other titles", _different_if(lambda pair: not (pair.same_title or pair.is_twin)), _describe_titles),
     Rule("nothing of its own", _different_if(lambda pair: pair.has_nothing_of_its_own), _describe_own_size),
     Rule("not covered", _different_if(lambda pair: not pair.is_covered), _describe_coverage),
     # One new link is reason enough to keep a list: it may lead to a page that was not crawled.

@@ -19,7 +19,7 @@ from crawler_dedup.signing.features import normalise, split_units, unify
 from crawler_dedup.signing.lines import hash_line, hash_text, is_number_sequence
 from crawler_dedup.signing.links import hash_target
 from crawler_dedup.signing.pagelines import SHORT, SYMBOLS, Line, count_read, read_lines, split_into_lines
-from crawler_dedup.signing.titles import Heading, describe_page, letters_of, read_heading, split_title
+from crawler_dedup.signing.titles import Heading, find_named, letters_of, split_title
 
 if TYPE_CHECKING:
     from crawler_dedup.signing.maintext import MainBlocks
@@ -74,19 +74,16 @@ _make_block = partial(tuple.__new__, PackedBlock)
 
 
 class PageBlocks(NamedTuple):
-    """The blocks of a page, its heading, and the parts of its title that it names.
+    """The blocks of a page, and the parts of its title that it names.
 
     Attributes:
         packed: each block, in reading order (:func:`unpack_blocks`).
-        heading: hash of the last ``<h1>`` shortly before the main text, or else of the first in it; links do not count. 0
-            if there is none, or if any ``<h1>`` is in the title or contains a part of the title.
         named: which parts of the title are also in a heading or in the main text: as bits, the lowest for the first
             part in alphabetical order.
         texts: the text of each block by its hash, to explain a decision.
     """
 
     packed: bytes
-    heading: int
     named: int
     texts: Mapping[int, str]
 
@@ -124,14 +121,13 @@ def pack_blocks(
     headings: list[Heading] = []
     main_texts: list[str] = []
     noted = {} if page.elements is None else page.elements.hashes
-    first_main = next((place for place, block in enumerate(blocks) if id(block) in of_main), len(blocks))
     for place, block, line in read_lines(blocks):
         plain = line.plain
         has_value = bool(line.numbers) and 2 * (block.size - block.linked) > block.linked  # a price beside a link
         traits = _ENTRY if 2 * block.linked >= block.size and not has_value else 0
         is_main = id(block) in of_main
         if block.level:
-            headings.append(read_heading(block.level, plain, bool(traits), is_main, place))
+            headings.append(Heading(letters_of(plain), bool(traits)))
             traits |= _HEADING
         if is_main:
             if traits != _ENTRY | _HEADING:
@@ -151,8 +147,8 @@ def pack_blocks(
             rows.packed.setdefault(hash_target(address[0], url), (IS_ADDRESS, 0))
     rows.end()
     rows.add_others(blocks, embedded or {}, data)
-    description = describe_page(headings, main_texts, title, plain_title, first_main)
-    return PageBlocks(_pack(_select(rows.packed)), *description, rows.texts)
+    named = find_named(headings, main_texts, split_title(title), letters_of(plain_title))
+    return PageBlocks(_pack(_select(rows.packed)), named, rows.texts)
 
 
 class _Rows:

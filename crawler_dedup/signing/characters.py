@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 import numpy as np
+from numpy.typing import NDArray
 
 from crawler_dedup.signing.tables import simplified_forms
 
@@ -43,6 +44,11 @@ _ARABIC = re.compile("[\u0643\u064a-\u0652\u0670]")
 _FOLDED_ARABIC = {ord("\u064a"): "\u06cc", ord("\u0643"): "\u06a9"} | dict.fromkeys((*range(0x64B, 0x653), 0x670), "")
 
 
+def code_points(text: str) -> NDArray[np.uint32]:
+    """Return the code point of each character of *text*."""
+    return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype="<u4")
+
+
 def drop_ignorable(text: str) -> str:
     """Drop the characters of *text* that change no word: those that Unicode calls ignorable, Arabic vowel marks and tatweel.
 
@@ -67,7 +73,7 @@ def simplify_han(text: str) -> str:
     """
     if text.isascii() or not HAN.search(text):
         return text
-    codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype="<u4")
+    codes = code_points(text)
     table = simplified_forms()
     last = len(table) - 1
     folded = table[np.minimum(codes, last)]

@@ -8,7 +8,6 @@ from collections.abc import Set as AbstractSet
 from lxml.html import HtmlElement
 
 from crawler_dedup.signing.hidden import hidden_elements
-from crawler_dedup.signing.parsing import using_plain_elements
 
 # Attributes with the address. If a script shows a picture later, "src" is the address of a placeholder.
 _ADDRESSES = {
@@ -36,11 +35,7 @@ def find_embedded_content(tree: HtmlElement, *, revealed: bool = False) -> dict[
     Args:
         revealed: whether what only a script or an animation uncovers counts as shown.
     """
-    with using_plain_elements(tree):
-        return _find_in(tree, hidden_elements(tree, revealed=revealed))
-
-
-def _find_in(tree: HtmlElement, hidden: AbstractSet[HtmlElement]) -> dict[str, bool]:
+    hidden = hidden_elements(tree, revealed=revealed)
     pieces: dict[str, bool] = {}
     read: set[HtmlElement] = set()
     for element in tree.getroottree().getroot().iter(*_LOOKED_AT):

@@ -9,9 +9,10 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
+from math import inf
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,9 +35,6 @@ from crawler_dedup.signing.tables import stop_words
 
 _WORD = rf"{LETTER}+(?:[{MARKS_RANGES}]+(?:{LETTER}+)?)*"
 _WORDS = re.compile(_WORD)
-_LETTER_BEYOND_LATIN_1 = re.compile(rf"[^\W\x00-\xff{HAN_RANGES}{UNSPACED_RANGES}]")
-_MARK = re.compile(f"[{MARKS_RANGES}]")
-_LATIN_1_WORDS = bytes(code if chr(code).isalnum() or chr(code) == "_" else ord(" ") for code in range(256))
 # [x][x]* for [x]+: if a pattern begins with a set of characters, re skips all others quickly.
 # In slices: jieba takes memory for each character of a run.
 _HAN_RUNS = re.compile(f"[{HAN_RANGES}][{HAN_RANGES}]{{0,4999}}")
@@ -86,7 +84,8 @@ def size_in_letters(text: str) -> int:
     """
     if text.isascii():
         return len(text)
-    return sum([len(piece) + 2 * sum(map(len, _WIDE_RUNS.findall(piece))) for piece in _compose(_without_excess(text))])
+    composed = _compose(_without_excess(text))
+    return len(composed) + 2 * sum(map(len, _WIDE_RUNS.findall(composed)))
 
 
 @dataclass(frozen=True)
@@ -134,7 +133,7 @@ def unify(text: str) -> str:
 
     Case, full-width punctuation and Traditional characters, which :func:`normalise` folds too, remain different.
     """
-    return text if text.isascii() else "".join(_compose(_without_excess_marks(drop_ignorable(text))))
+    return text if text.isascii() else _compose(_without_excess_marks(drop_ignorable(text)))
 
 
 def check_length(text: str) -> None:
@@ -156,14 +155,8 @@ def normalise(text: str) -> str:
     """
     if text.isascii():
         return text.lower()
-    lines = text.split("\n")
-    others = "\n".join([line for line in lines if not line.isascii()])
-    # Nothing composes across the end of a line, so that lines of ASCII can be left out, unless all together are too long.
-    if len(others) < _PIECE:
-        composed = _composed(_without_excess(others), _longest(len(text)) - (len(text) - len(others)))
-        folded = iter(_fold_case(composed).split("\n"))
-        return "\n".join([line.lower() if line.isascii() else next(folded) for line in lines])
-    return _fold_case(_composed(_without_excess(text), _longest(len(text))))
+    # A few characters are ligatures of many.
+    return simplify_han(_compose(_without_excess(text), limit=2 * len(text) + 100).lower())
 
 
 def _without_excess(text: str) -> str:
@@ -177,42 +170,24 @@ def _without_excess_marks(text: str) -> str:
     return _too_many_marks(end).sub("", text)
 
 
-def _longest(size: int) -> int:
-    """Return the length to which a text of *size* characters may grow in NFKC: a few characters are ligatures of many."""
-    return 2 * size + 100
+def _compose(text: str, limit: float = inf) -> str:
+    """Return *text* in NFKC, with Arabic letters folded. Raises :class:`BeyondLimits` for more than *limit* characters.
 
-
-def _fold_case(composed: str) -> str:
-    text = composed.lower()
-    return simplify_han(text) if _OTHER_THAN_WORDS.search(text) else text
-
-
-def _composed(text: str, limit: int) -> str:
-    """Return *text* as :func:`_compose` does. Raises :class:`BeyondLimits` if that has more than *limit* characters."""
-    pieces: list[str] = []
-    size = 0
-    for piece in _compose(text):
-        pieces.append(piece)
-        size += len(piece)
-        if size > limit:
-            raise BeyondLimits(_TOO_LONG)
-    return "".join(pieces)
-
-
-def _compose(text: str) -> Iterator[str]:
-    """Yield *text* in NFKC, with Arabic letters folded, in pieces.
-
-    The interpreter lock is held for each. They are cut before white space, with which nothing composes; text without white
-    space is cut anywhere.
+    This is done in pieces, for each of which the interpreter lock is held. They are cut before white space, with which
+    nothing composes; text without white space is cut anywhere.
     """
-    start = 0
+    pieces: list[str] = []
+    start = size = 0
     while start < len(text):
         end = start + _PIECE
         if end < len(text):
             space = max(text.rfind(" ", start + 1, end), text.rfind("\n", start + 1, end))
             end = end if space < 0 else space
-        yield fold_arabic(unicodedata.normalize("NFKC", text[start:end]))
-        start = end
+        pieces.append(fold_arabic(unicodedata.normalize("NFKC", text[start:end])))
+        start, size = end, size + len(pieces[-1])
+        if size > limit:
+            raise BeyondLimits(_TOO_LONG)
+    return "".join(pieces)
 
 
 def tokenise(plain: str, cut_han: CutHan) -> list[str]:
@@ -220,23 +195,16 @@ def tokenise(plain: str, cut_han: CutHan) -> list[str]:
 
     They are sorted by kind of script.
     """
-    words = _find_words(plain)
+    words: list[str] = _WORDS.findall(plain)
     if not _OTHER_THAN_WORDS.search(plain):
         return words
     pairs = [pair for run in _UNSPACED_RUNS.findall(plain) for pair in character_bigrams(run)]
     return [*words, *cut_han(_HAN_RUNS.findall(plain)), *pairs]
 
 
-def _find_words(plain: str) -> list[str]:
-    if not plain.isascii() and (_LETTER_BEYOND_LATIN_1.search(plain) or _MARK.search(plain)):
-        return _WORDS.findall(plain)
-    # Here no word has a character beyond Latin-1: this finds the same words as the pattern, in a third of the time.
-    return plain.encode("latin-1", "replace").translate(_LATIN_1_WORDS).decode("latin-1").split()
-
-
 def split_units(plain: str) -> list[str]:
     """Cut a normalised text into units: words and, of scripts without spaces, single characters, in their order."""
-    return _UNITS.findall(plain) if _OTHER_THAN_WORDS.search(plain) else _find_words(plain)
+    return _UNITS.findall(plain)
 
 
 def find_unit_positions(plain: str) -> list[int]:

@@ -9,8 +9,9 @@ import re
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
+from functools import cached_property
 from hashlib import blake2b
-from typing import cast
+from typing import TYPE_CHECKING, cast
 from urllib.parse import unquote
 
 from lxml.etree import XPath
@@ -19,11 +20,13 @@ from lxml.html import HtmlElement
 from crawler_dedup.errors import BeyondLimits
 from crawler_dedup.signedpage import SignedPage, Trait
 from crawler_dedup.signing.blocks import unpack_blocks
-from crawler_dedup.signing.messages import Answer, SignJob
-from crawler_dedup.signing.owntext import OwnTexts
+from crawler_dedup.signing.maintext import read_page
 from crawler_dedup.signing.signer import Signer
 from crawler_dedup.signing.tables import read_patterns
 from crawler_dedup.urls import host_of
+
+if TYPE_CHECKING:
+    from crawler_dedup.owntext.text import OwnTexts
 
 MAX_BYTES = 256 << 10
 """Maximum size of the body of a page whose form is read."""
@@ -132,27 +135,35 @@ def _words(text: str) -> str:
 
 
 class CrawlSigner:
-    """Signs the pages of a crawl in its signing process, or on its event loop.
+    """Signs the pages of a crawl.
 
     Attributes:
-        own_texts: makes the own texts of these pages.
+        signer: signs each of them.
     """
 
     def __init__(self, signer: Signer) -> None:
-        self._signer = signer
+        self.signer = signer
         self._forms = FormReader()
-        self.own_texts = OwnTexts(signer)
 
-    def sign(self, job: SignJob, body: bytes) -> Answer:
-        """Answer *job* with the signed page and its forms."""
+    @cached_property
+    def own_texts(self) -> OwnTexts:
+        """Makes the own texts of these pages. What they are made of is noted from the first use on."""
+        from crawler_dedup.owntext.text import OwnTexts  # noqa: PLC0415  (few crawls ask for own texts)
+
+        return OwnTexts(self.signer)
+
+    def sign(
+        self, url: str, body: bytes, *, encoding: str | None, key: str | None, scope: str | None
+    ) -> tuple[SignedPage, Sequence[bytes]]:
+        """Sign a page (:meth:`Signer.sign`); return it with its forms."""
         try:
-            tree = self._signer.parse(body, job.encoding)
+            tree = self.signer.parse(body, encoding)
         except BeyondLimits:
             tree = None  # the page is refused below, with the reason
-        note = self.own_texts.note_of(body, job.encoding)
-        page, _ = self._signer.sign(job.url, body, tree, encoding=job.encoding, key=job.key, scope=job.scope, note=note)
+        read = self.own_texts.reader_of(body, encoding) if "own_texts" in vars(self) else read_page
+        page, _ = self.signer.sign(url, body, tree, encoding=encoding, key=key, scope=scope, read=read)
         forms: Sequence[bytes] = ()
         if tree is not None:
             with suppress(Exception):  # forms only cause a warning: the page is decided about without them
                 forms = self._forms.read(page, tree)
-        return Answer(page, forms)
+        return page, forms

@@ -11,7 +11,7 @@ segments in which React sends a page. A ``<noscript>`` has what its page shows t
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from copy import deepcopy
 from enum import IntEnum
 
@@ -63,6 +63,8 @@ def concealment(element: HtmlElement, around: Concealment, *, revealed: bool = F
         revealed: whether what only a script or an animation uncovers counts as shown.
     """
     tag, names = element.tag, element.keys()
+    if tag not in HIDING_TAGS and HIDING_ATTRIBUTES.isdisjoint(names):  # true for most
+        return around
     is_closed = tag in HIDING_TAGS and not (tag == "dialog" and "open" in names)
     is_hidden = "hidden" in names
     if revealed:
@@ -71,11 +73,7 @@ def concealment(element: HtmlElement, around: Concealment, *, revealed: bool = F
     if is_closed or around is NOT_DISPLAYED or is_hidden or "popover" in names:
         return NOT_DISPLAYED
     declared = [f";{name}:{element.get(name)}" for name in _DECLARATIONS if name in names]
-    return _conceal_by_style("".join([element.get("style", ""), *declared]), around, revealed=revealed)
-
-
-def _conceal_by_style(style: str, around: Concealment, *, revealed: bool = False) -> Concealment:
-    """Return how an element with this *style* conceals its content, as :func:`concealment` does."""
+    style = "".join([element.get("style", ""), *declared])
     if around is INVISIBLE and _SHOWS_AGAIN.fullmatch(style):
         return SHOWN
     if "\\" in style:
@@ -108,37 +106,35 @@ def roots_and_states(tree: HtmlElement, *, revealed: bool = False) -> Iterator[t
     Elements after an early ``</html>`` belong to the body, as in browsers.
     """
     yield tree, SHOWN
-    other_roots = roots(tree)[1:]
-    if other_roots:
-        body = tree.find("body")
-        around = concealment(tree, SHOWN, revealed=revealed)
-        around = around if body is None else concealment(body, around, revealed=revealed)
-        for root in other_roots:
-            yield root, around
+    around = concealment(tree, SHOWN, revealed=revealed)
+    if (body := tree.find("body")) is not None:
+        around = concealment(body, around, revealed=revealed)
+    yield from ((root, around) for root in roots(tree)[1:])
 
 
 def hidden_elements(tree: HtmlElement, *, revealed: bool = False) -> set[HtmlElement]:
     """Return the elements of *tree* whose own text is not shown."""
     hosts = find_shadow_hosts(tree)
-    tops = [(root, around) for root, around in roots_and_states(tree, revealed=revealed) if around is not SHOWN]
-    hidden = {element for root, around in tops for element in hidden_within(root, around, revealed=revealed)}
-    for element in (element for root in roots(tree) for element in root.iter("*")):
-        around = NOT_DISPLAYED if element in hosts else SHOWN
-        may_hide = around or element.tag in HIDING_TAGS or not HIDING_ATTRIBUTES.isdisjoint(element.keys())
-        if may_hide and element not in hidden and concealment(element, around, revealed=revealed) is not SHOWN:
-            hidden |= hidden_within(element, around, revealed=revealed)
-    return hidden
+    tops = roots_and_states(tree, revealed=revealed)
+    return {element for root, around in tops for element in hidden_within(root, around, hosts, revealed=revealed)}
 
 
-def hidden_within(top: HtmlElement, around: Concealment, *, revealed: bool = False) -> set[HtmlElement]:
-    """Return the elements from *top* on whose own text is not shown, given the concealment *around* it."""
+def hidden_within(
+    top: HtmlElement, around: Concealment, hosts: Container[HtmlElement] = (), *, revealed: bool = False
+) -> set[HtmlElement]:
+    """Return the elements from *top* on whose own text is not shown, given the concealment *around* it.
+
+    Args:
+        hosts: elements whose content is not shown because of a shadow tree.
+    """
     hidden: set[HtmlElement] = set()
     states = [around]
     for event, element in etree.iterwalk(top, events=("start", "end")):
         if event == "end":
             states.pop()
             continue
-        states.append(concealment(element, states[-1], revealed=revealed))
+        around = NOT_DISPLAYED if element in hosts else states[-1]
+        states.append(concealment(element, around, revealed=revealed))
         if states[-1] is not SHOWN:
             hidden.add(element)
     return hidden

@@ -11,7 +11,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from crawler_dedup.signing.features import find_unit_positions, split_units
+from crawler_dedup.signing.characters import code_points
+from crawler_dedup.signing.features import find_unit_positions
 from crawler_dedup.signing.tables import READ_CODES, read_phrases, read_readings
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
@@ -23,9 +24,7 @@ def find_initials(plain: str) -> NDArray[np.uint8]:
 
     Units without an initial are left out.
     """
-    initials = initials_in_context("".join([unit[0] for unit in split_units(plain)]))
-    present: NDArray[np.uint8] = initials[initials != NO_INITIAL]
-    return present
+    return locate_initials(plain)[0]
 
 
 def locate_initials(plain: str) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
@@ -38,7 +37,7 @@ def locate_initials(plain: str) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
 
 def initial_of_each(characters: str) -> NDArray[np.uint8]:
     """Return the initial of each character by itself, :data:`NO_INITIAL` where it has none: shape (characters,)."""
-    letters: NDArray[np.uint8] = _table()[np.minimum(_codes_of(characters), READ_CODES.stop)]
+    letters: NDArray[np.uint8] = _table()[np.minimum(code_points(characters), READ_CODES.stop)]
     return letters
 
 
@@ -48,7 +47,7 @@ def initials_in_context(characters: str) -> NDArray[np.uint8]:
     Phrases are found from left to right, the longest first.
     """
     initials = initial_of_each(characters)
-    codes = _codes_of(characters)
+    codes = code_points(characters)
     phrases = _phrases()
     (begins,) = np.nonzero(phrases.may_begin[_hash_pairs(codes)])
     end = 0
@@ -84,17 +83,13 @@ def _phrases() -> _Phrases:
     }
     may_begin = np.zeros(1 << 16, dtype=np.bool_)
     for phrase in initials:
-        may_begin[_hash_pairs(_codes_of(phrase[:2]))] = True
+        may_begin[_hash_pairs(code_points(phrase[:2]))] = True
     return _Phrases(initials, sorted({*map(len, initials)}, reverse=True), may_begin)
 
 
 def _hash_pairs(codes: NDArray[np.uint32]) -> NDArray[np.uint16]:
     """Hash each pair of successive characters."""
     return (codes[:-1] * np.uint32(0x9E37) + codes[1:]).astype(np.uint16)
-
-
-def _codes_of(characters: str) -> NDArray[np.uint32]:
-    return np.frombuffer(characters.encode("utf-32-le", "surrogatepass"), dtype="<u4")
 
 
 @cache

@@ -14,8 +14,8 @@ from math import sqrt
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from crawler_dedup.signing.characters import code_points
 from crawler_dedup.signing.tables import read_stop_words
 
 UNKNOWN = "?"
@@ -89,7 +89,9 @@ def find_language(plain: str, tokens: Iterable[str]) -> str:
 
 def _find_script(plain: str) -> str:
     """Return the script of most of a text, or the only language with this script; ``""`` for a short text."""
-    count = _count_letters(plain)
+    numbers = _SCRIPT_NUMBERS[np.searchsorted(_STARTS, code_points(plain), "right") - 1]
+    counts = np.bincount(numbers, minlength=len(_SCRIPTS)).tolist()
+    count = Counter({script: number for script, number in zip(_SCRIPTS, counts, strict=True) if script and number})
     letters = Counter({script: number * (_WIDE_LETTERS if script in _WIDE else 1) for script, number in count.items()})
     if letters.total() < _LEAST_LETTERS:
         return _NONE
@@ -99,13 +101,6 @@ def _find_script(plain: str) -> str:
     if script != _HAN:
         return script
     return "ja" if count[_KANA] >= _LEAST_KANA * (count[_KANA] + count[_HAN]) else "zh"
-
-
-def _count_letters(plain: str) -> Counter[str]:
-    codes: NDArray[np.uint32] = np.frombuffer(plain.encode("utf-32-le", "surrogatepass"), dtype="<u4")
-    numbers = _SCRIPT_NUMBERS[np.searchsorted(_STARTS, codes, "right") - 1]
-    counts = np.bincount(numbers, minlength=len(_SCRIPTS)).tolist()
-    return Counter({script: count for script, count in zip(_SCRIPTS, counts, strict=True) if script and count})
 
 
 def _find_by_stop_words(tokens: Iterable[str], of_script: _StopWords) -> str:

@@ -14,9 +14,10 @@ from xxhash import xxh3_64_intdigest
 from crawler_dedup.signedpage import digest_of
 
 MAX_PACKED = 512
-# Host, path and query of an address without anything unusual, which parsers of addresses would read differently.
+# Host, path and query of a link with a host, or from the root, without anything that changes when it is joined.
 _USUAL = re.compile(
-    r"(?:https?://([A-Za-z0-9_.:-]+)(?=[/?#]|$))?([^?#;\0-\x20]*)(?:\?([^#\0-\x20]*))?(?:#[^\0-\x20]*)?"
+    r"(?:https?://([A-Za-z0-9_.:-]+)(?=[/?#]|\Z)|(?=/(?!/))(?![^?#]*/\.))"
+    r"(/[^?#;\0-\x20]*)?(?:\?([^#\0-\x20]*))?(?:#[^\0-\x20]*)?"
 )
 # Parameters that identify the visit or the origin of a visitor; hardly ever the content (old forums number stories by sid).
 _VISIT = re.compile(
@@ -88,7 +89,7 @@ def make_comparable(href: str, base: str, host: str) -> str | None:
     href = href.strip()
     if href.lower().startswith(_NOWHERE):
         return None
-    parts = _resolve_usual(href, base) or _resolve(href, base)
+    parts = _resolve(href, base)
     if parts is None:
         return None
     netloc, path, query = parts
@@ -100,6 +101,10 @@ def make_comparable(href: str, base: str, host: str) -> str | None:
 
 def _resolve(href: str, base: str) -> tuple[str, str, str] | None:
     """Return host, path and query of the target of *href* from *base*; ``None`` if it is no page of the web."""
+    # Without this, links take more than twice the time, a twelfth of that of signing.
+    usual = _USUAL.fullmatch(href) if base.startswith(("http://", "https://")) else None
+    if usual and (own := find_host(base)):
+        return (usual[1] or own).lower(), usual[2] or "/", usual[3] or ""
     try:
         parts = urlsplit(urljoin(base, href))
     except ValueError:
@@ -107,23 +112,3 @@ def _resolve(href: str, base: str) -> tuple[str, str, str] | None:
     if parts.scheme not in ("http", "https"):
         return None
     return parts.netloc.lower(), _PATH_SESSION.sub("", parts.path) or "/", parts.query
-
-
-def _resolve_usual(href: str, base: str) -> tuple[str, str, str] | None:
-    """Return what :func:`_resolve` returns, in a fifth of the time; ``None`` if either address has anything unusual."""
-    origin, target = _USUAL.fullmatch(base), _USUAL.fullmatch(href)
-    if origin is None or target is None or origin[1] is None:
-        return None
-    netloc, path, query = target.groups("")
-    if not netloc:
-        netloc = origin[1]
-        if path[:1] != "/":
-            if ":" in href or "//" in origin[2] or "/." in origin[2] or "//" in path:
-                return None
-            directory = origin[2].rpartition("/")[0]
-            while path[:3] == "../":
-                path, directory = path[3:], directory.rpartition("/")[0]
-            path = f"{directory}/{path}"
-        if not target[2] or path[:2] == "//" or "/." in path:
-            return None
-    return netloc.lower(), path or "/", query

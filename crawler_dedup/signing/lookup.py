@@ -41,12 +41,10 @@ def _find_named_parts(title: str, named_bits: int, site: str) -> frozenset[str]:
 
 
 def title_key(page: SignedPage) -> int:
-    """Return a 64-bit hash of the title's parts that the page itself names, else of its site and heading; else 0.
+    """Return a 64-bit hash of the title's parts that the page itself names; 0 if there are none, and for a thin page.
 
-    It is 0 for a thin page. It depends on the page alone, and not on the profile of its site.
+    It depends on the page alone, and not on the profile of its site.
     """
-    if not page.named and page.heading and page.kind is PageKind.TEXT:
-        return xxh3_64_intdigest(f"{site_of(page.url)}\n{page.heading}".encode("utf-8", "replace"))
     parts = named_parts(page) if page.named and page.kind is PageKind.TEXT else ()
     return xxh3_64_intdigest("\n".join(sorted(parts)).encode("utf-8", "replace")) if parts else 0
 

@@ -11,11 +11,11 @@ Among several texts, those with the words of the title count for more (Cao et al
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from math import sqrt
 from operator import add
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from lxml.html import HtmlElement
 
@@ -24,6 +24,9 @@ from crawler_dedup.signing.outline import Outline, read_outline
 from crawler_dedup.signing.parsing import find_title
 from crawler_dedup.signing.textblocks import Block
 
+if TYPE_CHECKING:
+    from crawler_dedup.owntext.elements import Elements
+
 _ENOUGH = 100
 _LINK_SHARE = 1 / 3
 _MAIN_SHARE = 0.6
@@ -31,7 +34,6 @@ _UNLINKED_SHARE = 0.3
 _SAME_KIND = 2 / 3
 _NAMED_SHARE = 0.2
 _NAMED = 600
-_NAME = 300
 _COMMON_WORDS = 2
 _NOTICE = 200
 _SERIES = 4
@@ -78,16 +80,16 @@ class ReadPage(NamedTuple):
     revealed: bool = False
 
 
-def read_page(tree: HtmlElement, *, revealed: bool = False, with_elements: bool = False) -> ReadPage:
+def read_page(tree: HtmlElement, *, revealed: bool = False, elements: Callable[[], Elements] | None = None) -> ReadPage:
     """Read outline and main text of a page. Arguments and exceptions as for :func:`read_outline`.
 
     What only a script or an animation uncovers also counts as shown if there is hardly anything else.
     """
-    outline = read_outline(tree, revealed=revealed, with_elements=with_elements)
+    outline = read_outline(tree, revealed=revealed, elements=elements)
     title = find_title(tree)
     page = ReadPage(title, outline, find_main_blocks(outline, title), revealed)
     if not revealed and outline.hides and shows_hardly_anything(outline, page.main):
-        return read_page(tree, revealed=True, with_elements=with_elements)
+        return read_page(tree, revealed=True, elements=elements)
     return page
 
 
@@ -205,11 +207,7 @@ def _find_name(words: AbstractSet[str], blocks: Iterable[Block]) -> Block | None
     """
     name, best, most = None, (False, False), 0
     for block in [block for block in blocks if block.level] if words else ():
-        if block.size > _NAME:
-            continue
         rank = 2 * block.linked < block.size, block.level == 1
-        if rank < best:
-            continue
         own = _words_of(block.text)
         common = len(own & words)
         if common >= max(_COMMON_WORDS, len(own) / 2) and (rank, common) > (best, most):

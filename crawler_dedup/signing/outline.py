@@ -1,45 +1,22 @@
-"""Tree → text blocks: what a reader sees as one paragraph, heading, cell or line of a list."""
+"""The blocks of a page in reading order, also where the page is inside of an element that is usually left out."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Set as AbstractSet
-from typing import NamedTuple, cast
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 from lxml.etree import XPath
 from lxml.html import HtmlElement
 
-from crawler_dedup.errors import BeyondLimits
-from crawler_dedup.signing.elements import LINE_BREAK, Elements
+from crawler_dedup.signing.blockreader import BlockReader
 from crawler_dedup.signing.features import size_in_letters
-from crawler_dedup.signing.fields import FIELDS, read_field
-from crawler_dedup.signing.hidden import (
-    HIDING_ATTRIBUTES,
-    HIDING_TAGS,
-    NOT_DISPLAYED,
-    SHOWN,
-    Concealment,
-    concealment,
-    find_shadow_hosts,
-    hidden_within,
-    roots_and_states,
-)
-from crawler_dedup.signing.parsing import MAX_DEPTH, using_plain_elements
-from crawler_dedup.signing.textblocks import Block, read_lines, read_text
+from crawler_dedup.signing.hidden import SHOWN, find_shadow_hosts, roots_and_states
+from crawler_dedup.signing.textblocks import Block
 
-# Elements inside a line of text. All others, also unknown ones, begin and end a block.
-_INLINE = frozenset(
-    "a abbr acronym b bdi bdo big br cite code data del dfn em font i img ins kbd label mark math mi mn mo mrow msub"
-    " msup nobr q rb rp rt ruby s samp small span strike strong sub sup time tt u var wbr".split()
-)
-# Elements whose text readers do not regard as the page's own.
-_SKIPPED = frozenset(
-    "applet aside audio button canvas datalist dialog embed footer frameset iframe menu nav noembed"
-    " noframes noscript object optgroup option script style template title video".split()
-)
-_DRAWING = "svg"
-# Elements of a drawing that contain text; its <title> is only for readers who do not see the drawing.
-_WRITTEN = ("text", "tspan", "textpath", "foreignobject", "div", "p", "span")
+if TYPE_CHECKING:
+    from crawler_dedup.owntext.elements import Elements
+
 # Letters from which on a skipped element may hold the page: if it has the parts of a page, is not closed, or is all of the
 # page. A text beside a list has fewer than the second number; how to enable scripts is said in fewer than the third.
 _WITH_PARTS, _NOT_CLOSED, _ALL = 200, 500, 1_000
@@ -48,17 +25,6 @@ _TEXT, _LINK_SHARE = 100, 1 / 3
 _MOST_A_CHARACTER = 3  # letters (size_in_letters)
 _text = XPath("normalize-space()")
 _MOST_PASSES = 3
-# Elements that hold one text in many blocks: a list of forty short lines.
-LISTS = frozenset(("dl", "ol", "pre", "table", "ul"))
-_LINES = "pre"
-_CODE = frozenset("code kbd samp tt var".split())
-# The parts of lists and tables.
-_ITEMS = frozenset(("dd", "li", "td", "th"))
-_CELLS = frozenset(("td", "th"))
-# Blocks that make up one text with their neighbours in the same element.
-_PARAGRAPHS = frozenset(("blockquote", "h1", "h2", "h3", "h4", "h5", "h6", "p"))
-_ROOT = 0
-_HEADINGS = {f"h{level}": level for level in range(1, 7)}
 
 
 class Outline(NamedTuple):
@@ -86,7 +52,9 @@ class Outline(NamedTuple):
         return any(block.shown != block.text for block in self.blocks)
 
 
-def read_outline(tree: HtmlElement, *, revealed: bool = False, with_elements: bool = False) -> Outline:
+def read_outline(
+    tree: HtmlElement, *, revealed: bool = False, elements: Callable[[], Elements] | None = None
+) -> Outline:
     """Read the blocks of *tree*, without navigation, asides, footers, scripts and comments.
 
     An element for navigation or the like is read all the same if its texts are longer than those outside of such elements,
@@ -95,30 +63,23 @@ def read_outline(tree: HtmlElement, *, revealed: bool = False, with_elements: bo
 
     Args:
         revealed: whether what only a script or an animation uncovers counts as shown.
-        with_elements: whether :attr:`Outline.elements` is noted.
+        elements: makes what :attr:`Outline.elements` is noted in, for own texts.
 
     Raises:
         BeyondLimits: elements are nested deeper than :data:`MAX_DEPTH`, which limits the recursion of this function.
     """
     swallowed: set[HtmlElement] = set()
-    with using_plain_elements(tree):
-        for _ in range(_MOST_PASSES):
-            reader = _read_tree(tree, swallowed, Elements() if with_elements else None, revealed=revealed)
-            size, linked = sum([block.size for block in reader.blocks]), sum([block.linked for block in reader.blocks])
-            more = [element for element in reader.skipped if _outweighs(element, size, size - linked)]
-            if not more:
-                break
-            swallowed.update(more)
+    for _ in range(_MOST_PASSES):
+        reader = BlockReader(find_shadow_hosts(tree), swallowed, elements and elements(), revealed=revealed)
+        for root, around in roots_and_states(tree, revealed=revealed):
+            reader.read_root(root, around)
+        size, linked = sum([block.size for block in reader.blocks]), sum([block.linked for block in reader.blocks])
+        candidates = filter(_may_hold_page, reader.skipped)
+        more = [element for element in candidates if _outweighs(element, size, size - linked)]
+        if not more:
+            break
+        swallowed.update(more)
     return Outline(reader.blocks, reader.parents, reader.elements)
-
-
-def _read_tree(
-    tree: HtmlElement, swallowed: AbstractSet[HtmlElement], elements: Elements | None, *, revealed: bool
-) -> _Reader:
-    reader = _Reader(find_shadow_hosts(tree), swallowed, elements, revealed=revealed)
-    for root, around in roots_and_states(tree, revealed=revealed):
-        reader.read_root(root, around)
-    return reader
 
 
 def _outweighs(element: HtmlElement, outside: int, unlinked: int) -> bool:
@@ -140,7 +101,7 @@ def _outweighs(element: HtmlElement, outside: int, unlinked: int) -> bool:
         inner.update(link.iterdescendants("a"))
     if size <= least:
         return False
-    reader = _Reader(frozenset())
+    reader = BlockReader(frozenset())
     reader.read_root(element, SHOWN)
     sizes, linked = Counter[int](), Counter[int]()
     for block in reader.blocks:
@@ -148,211 +109,6 @@ def _outweighs(element: HtmlElement, outside: int, unlinked: int) -> bool:
         linked[block.group] += block.linked
     texts = [group for group, size in sizes.items() if size >= _TEXT and linked[group] <= _LINK_SHARE * size]
     return sum([sizes[group] - linked[group] for group in texts]) > least
-
-
-class _Reader:
-    """Reads a tree into blocks.
-
-    Attributes:
-        skipped: elements that may contain the page.
-
-    Args:
-        hosts: elements whose content is not shown because of a shadow tree.
-        swallowed: elements that are read, although elements of their names are skipped.
-        elements: gets what is noted of elements and blocks.
-        revealed: whether what only a script or an animation uncovers counts as shown.
-    """
-
-    def __init__(
-        self,
-        hosts: AbstractSet[HtmlElement],
-        swallowed: AbstractSet[HtmlElement] = frozenset(),
-        elements: Elements | None = None,
-        *,
-        revealed: bool = False,
-    ) -> None:
-        self.blocks: list[Block] = []
-        self.skipped: list[HtmlElement] = []
-        self.elements = elements
-        # For each element that begins and ends a block, by its number:
-        self.parents = [_ROOT]
-        self._groups = [_ROOT]
-        # Number of the list around it, level of the heading around it, its place, its row and its cell there; 0: there is
-        # none. Whether it has lines.
-        self._around = [(0, 0, 0, 0, 0, False)]
-        self._cells = Counter[int]()  # of each row
-        self._labels: dict[int, int] = {}  # the last <dt> in each element
-
-        self._hosts, self._swallowed, self._revealed = hosts, swallowed, revealed
-        self._known_places: dict[tuple[int, str], int] = {}
-        self._parts: list[str] = []
-        self._link_begins: int | None = None  # where in the parts; None outside links
-        self._leads_away = False  # whether a link since the last block leads to another page
-        self._state = SHOWN
-        self._hidden_begins = 0  # where in the parts, while they are hidden
-        self._hidden: list[slice] = []  # the hidden parts that have ended
-        self._links: list[slice] = []  # the parts inside links, and those that are code, since the last block
-        self._code: list[slice] = []
-
-    def read_root(self, root: HtmlElement, around: Concealment) -> None:
-        """Read a whole tree; *around*: the concealment around it."""
-        self._turn(concealment(root, around, revealed=self._revealed))
-        self._read(root, _ROOT, MAX_DEPTH)
-        self._end_block(_ROOT)
-        self._turn(SHOWN)
-
-    def _read(self, element: HtmlElement, number: int, levels: int) -> None:
-        """Read the content of *element*; its last block may continue after it.
-
-        Args:
-            number: of the element around that begins and ends a block.
-        """
-        if levels < 1:
-            raise BeyondLimits("nested too deep")
-        if self._hosts and element in self._hosts:
-            self._turn(NOT_DISPLAYED)
-        parts, state = self._parts, self._state
-        # White space before a text is not added, so that no block ends where none has begun.
-        text = element.text
-        if text and (parts or not text.isspace()):
-            parts.append(text)
-        for child in element:
-            tag = child.tag
-            if tag in _INLINE:
-                self._read_inline(child, tag, number, levels)
-            elif tag == _DRAWING:
-                self._read_drawing(child, number)
-            elif tag in FIELDS:
-                self._read_field(child)
-            elif tag in _SKIPPED and not (self._swallowed and child in self._swallowed):
-                parts.append(" ")
-                if len(child) and _may_hold_page(child):
-                    self.skipped.append(child)
-            elif isinstance(tag, str):  # a comment's tag is a function
-                self._read_block(child, tag, number, levels)
-            if self._state is not state:
-                self._turn(state)
-            tail = child.tail
-            if tail and (parts or not tail.isspace()):
-                parts.append(tail)
-
-    def _read_block(self, element: HtmlElement, tag: str, parent: int, levels: int) -> None:
-        parts = self._parts
-        if parts:
-            self._end_block(parent)
-        if tag in HIDING_TAGS or not HIDING_ATTRIBUTES.isdisjoint(element.keys()):  # few do
-            self._turn(concealment(element, self._state, revealed=self._revealed))
-        number = self._enter(element, tag, parent)
-        if len(element) or levels < 2:
-            self._read(element, number, levels - 1)
-        elif (text := element.text) and not text.isspace():
-            parts.append(text)
-        if parts:
-            self._end_block(number)
-
-    def _read_inline(self, element: HtmlElement, tag: str, number: int, levels: int) -> None:
-        if tag in HIDING_TAGS or not HIDING_ATTRIBUTES.isdisjoint(element.keys()):
-            self._turn(concealment(element, self._state, revealed=self._revealed))
-        if tag == "a" and self._link_begins is None and (target := element.get("href")) is not None:
-            self._link_begins = len(self._parts)
-            self._leads_away = self._leads_away or target[:1] != "#"
-            self._read(element, number, levels - 1)
-            self._end_link()
-            self._link_begins = None
-        elif tag == "br":
-            self._parts.append(LINE_BREAK)
-        elif tag in _CODE:
-            begin = len(self._parts)
-            self._read(element, number, levels - 1)
-            self._code.append(slice(min(begin, len(self._parts)), len(self._parts)))
-        elif len(element):
-            self._read(element, number, levels - 1)
-        elif text := element.text:
-            self._parts.append(text)
-
-    def _read_field(self, field: HtmlElement) -> None:
-        if self._state is SHOWN and concealment(field, SHOWN, revealed=self._revealed) is SHOWN:
-            self._parts.append(f" {read_field(field)} ")
-
-    def _read_drawing(self, drawing: HtmlElement, parent: int) -> None:
-        """Read all text of a drawing as one block. An icon has no text, and does not end a block."""
-        texts = [
-            (around, text)
-            for node in drawing.iter(*_WRITTEN)
-            for around, text in ((node, node.text), (node.getparent(), node.tail))
-            if text and not text.isspace()
-        ]
-        if not texts:
-            self._parts.append(" ")
-            return
-        if self._parts:
-            self._end_block(parent)
-        hidden = hidden_within(drawing, self._state, revealed=self._revealed)
-        for around, text in texts:
-            self._turn(NOT_DISPLAYED if around in hidden else SHOWN)
-            self._parts += (text, " ")
-        self._end_block(self._enter(drawing, _DRAWING, parent))
-
-    def _enter(self, element: HtmlElement, tag: str, parent: int) -> int:
-        parents, known = self.parents, self._known_places
-        number = len(parents)
-        around, level, place, row, cell, has_lines = self._around[parent]
-        if tag in LISTS:
-            around = number
-        elif around and tag in _ITEMS and _is_text_of_its_own(element):
-            around = 0
-        if self.elements is not None:
-            self.elements.add(element, tag, parent)
-        parents.append(parent)
-        self._groups.append(around or (parent if tag in _PARAGRAPHS else number))
-        place = known.setdefault((place, tag), len(known) + 1)
-        if tag in {"tr", "dt"}:
-            row = self._labels[parent] = number
-        elif tag == "dd":
-            row = self._labels.get(parent, 0)
-        elif tag in _CELLS:
-            self._cells[row] += 1
-            cell = self._cells[row]
-        self._around.append((around, _HEADINGS.get(tag, level), place, row, cell, has_lines or tag == _LINES))
-        return number
-
-    def _turn(self, state: Concealment) -> None:
-        """Note that the parts from here on have the concealment *state*."""
-        if state is self._state:
-            return
-        if self._state is SHOWN:
-            self._hidden_begins = len(self._parts)
-        elif state is SHOWN:
-            self._hidden.append(slice(self._hidden_begins, len(self._parts)))
-        self._state = state
-
-    def _end_link(self) -> None:
-        self._links.append(slice(self._link_begins, len(self._parts)))
-
-    def _end_block(self, number: int) -> None:
-        """Make a block, in the element *number*, of the parts since the last block."""
-        parts, links, hidden, code = self._parts, self._links, self._hidden, self._code
-        if self._link_begins is not None:  # the link goes on in the next block
-            self._end_link()
-            self._link_begins = 0
-        if self._state is not SHOWN:
-            hidden.append(slice(self._hidden_begins, len(parts)))
-            self._hidden_begins = 0  # it goes on in the next block
-        _, level, place, row, cell, has_lines = self._around[number]
-        if links and not self._leads_away:
-            place = 0
-        text, linked, shown = read_text(parts, links, hidden)
-        if size := size_in_letters(text):  # 0: no text, or only characters that change no word
-            block = Block(
-                text, size, min(linked, size), self._groups[number], shown, level, place, has_lines, row, cell
-            )
-            self.blocks.append(block._replace(lines=read_lines(block, parts, links, hidden)) if has_lines else block)
-            if self.elements is not None:
-                self.elements.add_block(number, parts, hidden, code, has_lines=has_lines)
-        for spans in (parts, links, hidden, code):
-            spans.clear()
-        if self._link_begins is None:
-            self._leads_away = False
 
 
 def _may_hold_page(element: HtmlElement) -> bool:
@@ -368,15 +124,3 @@ def _has_parts_of_page(element: HtmlElement) -> bool:
     """Return whether *element* has a first heading, and an article, a main part or a footer."""
     first_heading = next(element.iter("h1"), None)
     return first_heading is not None and next(element.iterdescendants("article", "footer", "main"), None) is not None
-
-
-def _is_text_of_its_own(item: HtmlElement) -> bool:
-    """Return whether a part of a list contains several blocks, as the cells of a layout and comments do."""
-    inside = [
-        child
-        for child in item
-        if (tag := child.tag) not in _INLINE and tag not in _SKIPPED and tag != _DRAWING and isinstance(tag, str)
-    ]
-    if len(inside) == 1 and inside[0].tag not in _PARAGRAPHS:
-        return len(inside[0]) > 1
-    return len(inside) > 1

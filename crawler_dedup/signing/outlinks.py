@@ -73,12 +73,9 @@ def _hash_href(href: str, base: str, host: str) -> int | None:
 
 def _root_and_directory(base: str) -> tuple[str, str]:
     """Return the shortest addresses to join with links from *base*: for links that begin with ``/``, and for others."""
-    try:
-        parts = urlsplit(base)
-    except ValueError:
+    if not find_host(base):
         return base, base
-    if not parts.netloc:
-        return base, base
+    parts = urlsplit(base)
     origin = f"{parts.scheme}://{parts.netloc}"
     return f"{origin}/", f"{origin}{parts.path.rpartition('/')[0]}/"
 

@@ -21,6 +21,7 @@ from crawler_dedup.signing.lines import (
     hash_line,
     is_number_sequence,
     numbers_in,
+    only_names_a_count,
     without_punctuation,
     without_visits,
 )
@@ -86,7 +87,8 @@ def _read_date_line(plain: str) -> Line | None:
     around = f"{date.before} {'' if _SHORT_COUNTS.fullmatch(date.after) else date.after}"
     if any(map(str.isdigit, around)):
         return None
-    return Line(plain, b"", date.readings, without_punctuation(around.encode("utf-8", "replace")))
+    letters = b"" if only_names_a_count(around) else without_punctuation(around.encode("utf-8", "replace"))
+    return Line(plain, b"", date.readings, letters)
 
 
 def count_read(blocks: Sequence[Block]) -> int:
@@ -102,7 +104,7 @@ def _lines(blocks: Sequence[Block]) -> Iterator[Line]:
     # All lines are normalised in one call, because for a short text the call costs more than the work.
     plain_lines = normalise("\n".join(texts)).split("\n")
     visible = [
-        line if block.is_preformatted else without_visits(line)
+        line if block.is_preformatted else without_visits(line, is_heading=block.level > 0)
         for block, line in zip(blocks, plain_lines, strict=False)
     ]
     content = "\n".join(visible).encode("utf-8", "replace")

@@ -3,22 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping
+from contextlib import suppress
 from typing import cast
 
 import numpy as np
 from charset_normalizer import from_bytes
 from lxml import etree
-from lxml.html import (
-    HtmlComment,
-    HtmlElement,
-    HtmlElementClassLookup,
-    HtmlEntity,
-    HTMLParser,
-    HtmlProcessingInstruction,
-    html_parser,
-)
+from lxml.html import HtmlElement
 from parsel import Selector
 from w3lib.encoding import (
     html_body_declared_encoding,
@@ -32,11 +24,6 @@ from w3lib.encoding import (
 from crawler_dedup.errors import BeyondLimits
 from crawler_dedup.signing.titles import MAX_WRITTEN_CHARS
 
-# The first look-up, with classes for forms and fields, calls a function in Python for each element that is used.
-_CLASSES = HtmlElementClassLookup()
-_ONE_CLASS = etree.ElementDefaultClassLookup(
-    element=HtmlElement, comment=HtmlComment, pi=HtmlProcessingInstruction, entity=HtmlEntity
-)
 MAX_NODES = 50_000
 """Maximum number of elements of a page. A page with four times as many ``<`` is not even parsed."""
 MAX_DEPTH = 100
@@ -122,24 +109,6 @@ def roots(tree: HtmlElement) -> list[HtmlElement]:
     return [tree, *(root for root in tree.itersiblings() if isinstance(root.tag, str))]
 
 
-@contextmanager
-def using_plain_elements(tree: HtmlElement) -> Iterator[None]:
-    """Use plain elements for *tree* within the context, which saves a sixth of the time.
-
-    Forms and their fields have no methods of their own meanwhile. Only one thread may use the tree. A tree that was parsed
-    with the parser that all users of lxml share stays as it is.
-    """
-    parser = tree.getroottree().parser
-    if type(parser) is not HTMLParser or parser is html_parser:
-        yield
-        return
-    parser.set_element_class_lookup(_ONE_CLASS)
-    try:
-        yield
-    finally:
-        parser.set_element_class_lookup(_CLASSES)
-
-
 def find_title(tree: HtmlElement) -> str:
     """Return the title of a page, cut off after ``MAX_WRITTEN_CHARS`` characters; ``""`` if it has none."""
     # A picture may have a title too.
@@ -167,7 +136,9 @@ def check_attributes(text: str) -> None:
     if len(text) < _ATTRIBUTE_CHARS * _MAX_ATTRIBUTES:
         return
     body = text.replace("\0", "").encode("utf-8", "replace")
-    if _places_for_attributes(body) <= _MAX_ATTRIBUTES:
+    separates = np.frombuffer(body.translate(_BEFORE_ATTRIBUTE), dtype=np.bool_)
+    # The positions that follow a separator of attributes.
+    if np.count_nonzero(separates[:-1] > separates[1:]) <= _MAX_ATTRIBUTES:
         return
     # Without a tree the same parser takes linear time, and it alone knows what is a script or a comment.
     counter = _AttributeCounter()
@@ -182,12 +153,6 @@ def check_attributes(text: str) -> None:
             parser.feed(body[start : start + _PIECE])
     if counter.squares > _MAX_ATTRIBUTES**2:
         raise BeyondLimits("too many attributes")
-
-
-def _places_for_attributes(body: bytes) -> int:
-    """Return the maximum number of attributes in *body*: the positions that follow a separator of attributes."""
-    separates = np.frombuffer(body.translate(_BEFORE_ATTRIBUTE), dtype=np.bool_)
-    return int(np.count_nonzero(separates[:-1] > separates[1:]))
 
 
 class _TooDeep(Exception):

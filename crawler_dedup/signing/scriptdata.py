@@ -19,7 +19,6 @@ from xxhash import xxh3_64_intdigest
 from crawler_dedup.signing.features import size_in_letters
 from crawler_dedup.signing.maintext import MainBlocks
 from crawler_dedup.signing.outline import Outline
-from crawler_dedup.signing.parsing import using_plain_elements
 
 # The elements in which React, Vue, Angular, Next, Nuxt, Gatsby and Quasar show a page. They are near the top of the page.
 _ROOT_NAMES = " app app-root react-root root q-app __next __nuxt ___gatsby "
@@ -29,16 +28,8 @@ _UNSHOWN = ("noscript", "script", "style", "template")
 _LABEL = 20  # letters: "Loading…"
 
 _JSON, _PROGRAMS = "json", frozenset(("", "module", "text/javascript", "application/javascript"))
-_MARKS_OF_DATA = (
-    '":',
-    ':"',
-    ': "',
-    '["',
-    '","',
-    "':",
-    ":'",
-    ": '",
-)  # a short program that counts visits has none of them
+# A short program that counts visits has none of them.
+_MARK_OF_DATA = re.compile(r"""["']:|: ?["']|\["|",\"""")
 # It is read from the bytes, because looking at each attribute of a tree takes ten times as long.
 _BEGINNINGS = (b'="{', b'="[', b"='{", b"='[")
 _ATTRIBUTE = re.compile(rb"=(?:\"([{\[][^\"]*)|'([{\[][^']*))")
@@ -112,15 +103,13 @@ def find_data(tree: HtmlElement, body: bytes, outline: Outline, main: MainBlocks
     Args:
         body: the page before it was parsed.
     """
-    with using_plain_elements(tree):
-        elements = (element for element in tree.getroottree().getroot().iter("script") if element.text)
-        scripts = [(element.text, element.get("type", "").strip().lower()) for element in elements]
-    if not is_thin and sum([_most_letters(text) for text, _ in scripts]) <= _SHARE * main.size and not _has_data(body):
+    elements = (element for element in tree.getroottree().getroot().iter("script") if element.text)
+    scripts = [(element.text, element.get("type", "").strip().lower()) for element in elements]
+    has_data = any(mark in body for mark in _BEGINNINGS)  # takes a hundredth of the time of reading the attributes
+    if not (is_thin or has_data) and sum([_most_letters(text) for text, _ in scripts]) <= _SHARE * main.size:
         return []  # true for most pages
-    attributes = b"\n".join(
-        [double or single for double, single in _ATTRIBUTE.findall(body)] if _has_data(body) else ()
-    )
-    pieces = [text for text, kind in scripts if _JSON in kind or (kind in _PROGRAMS and _may_hold_data(text))]
+    attributes = b"\n".join([double or single for double, single in _ATTRIBUTE.findall(body)])
+    pieces = [text for text, kind in scripts if _JSON in kind or (kind in _PROGRAMS and _MARK_OF_DATA.search(text))]
     data = "\n".join([*pieces, unescape(attributes.decode("utf-8", "backslashreplace"))])
     values = _read_outweighing(data[:_MOST_CHARS], outline, main, is_thin=is_thin)
     if is_thin and not values:
@@ -130,15 +119,6 @@ def find_data(tree: HtmlElement, body: bytes, outline: Outline, main: MainBlocks
     return _hash_rows(dict.fromkeys(filter(None, compared)))
 
 
-def _has_data(body: bytes) -> bool:
-    """Return whether an attribute may have data: to look for this takes a hundredth of the time of reading them."""
-    return any(mark in body for mark in _BEGINNINGS)
-
-
-def _may_hold_data(program: str) -> bool:
-    return any(mark in program for mark in _MARKS_OF_DATA)
-
-
 def _read_outweighing(data: str, outline: Outline, main: MainBlocks, *, is_thin: bool) -> list[_Value]:
     """Return the values in *data* if they have more than half as much text as the page shows, and not its main text.
 
@@ -146,11 +126,8 @@ def _read_outweighing(data: str, outline: Outline, main: MainBlocks, *, is_thin:
     data, and what else is in them is not what the page is about.
     """
     size = _SHARE * sum([block.size for block in outline.blocks])
-    # What takes least time comes first: most pages have less data than text, or data without text.
+    # What takes least time comes first: most pages have less data than text.
     if _most_letters(data) <= size or (not is_thin and _contains(data, main)):
-        return []
-    literals = [double or single for double, single, _, _ in _LITERAL.findall(data)]
-    if sum([_most_letters(text) for text in literals if _is_text(text)]) <= size:
         return []
     values = [*_read(data)]
     texts = {_MARKUP.sub(" ", value.text) for value in values if _is_text(value.text)}
@@ -185,17 +162,13 @@ def _read(data: str, nested: int = 0) -> Iterator[_Value]:
         if data[begin - 1 : begin] in _BEFORE_VALUE:
             before = _BACKWARD_NAME.match(data[max(begin - _NAME_CHARS, 0) : begin][::-1])
             name = before[1][::-1] if before else name
-        text = bare or _unescape(double or single or "")
+        text = bare or _ESCAPE.sub(_replace_escape, double or single or "")
         if colon:
             name = text
         elif nested < _MOST_NESTED and ('":' in text or '["' in text):
             yield from _read(text, nested + 1)
         else:
             yield _Value(name, text)
-
-
-def _unescape(text: str) -> str:
-    return _ESCAPE.sub(_replace_escape, text) if "\\" in text else text
 
 
 def _replace_escape(escape: re.Match[str]) -> str:

@@ -91,8 +91,8 @@ def _jieba() -> CutHan:
     import jieba  # noqa: PLC0415  (slow; not needed by the other tokenizers)
 
     tokenizer = jieba.Tokenizer()
-    with jieba_file().open(encoding="utf-8") as lines:
-        tokenizer.FREQ, tokenizer.total = read_dictionary(lines)
+    # Its method initialize() would write a compiled dictionary into the folder for temporary files.
+    tokenizer.FREQ, tokenizer.total = tokenizer.gen_pfdict(jieba_file().open("rb"))
     tokenizer.initialized = True
     return lambda runs: _words(tokenizer.cut("\n".join(runs), HMM=False))
 
@@ -102,24 +102,6 @@ def jieba_file() -> Traversable:
     loader: Any = find_spec("jieba").loader  # type: ignore[union-attr]  # jieba is always installed
     files: Traversable = loader.get_resource_reader("jieba").files()
     return files / "dict.txt"
-
-
-def read_dictionary(lines: Iterable[str]) -> tuple[dict[str, int], int]:
-    """Read jieba's dictionary as jieba does. Return the count of each word (0 for a mere beginning of words), and the sum.
-
-    This takes less time and memory than reading the file that jieba compiles from the dictionary.
-    """
-    counts: dict[str, int] = {}
-    total = 0
-    for line in lines:
-        word, count = line.split(" ", 2)[:2]
-        counts[word] = times = int(count)
-        total += times
-        beginning = word[:-1]
-        while beginning and beginning not in counts:
-            counts[beginning] = 0
-            beginning = beginning[:-1]
-    return counts, total
 
 
 def _words(tokens: Iterable[str]) -> list[str]:

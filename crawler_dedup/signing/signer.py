@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import cached_property, lru_cache
 from importlib.metadata import version
-from typing import Any, NamedTuple
+from typing import Any
 from unicodedata import unidata_version
 
 import msgspec
@@ -26,7 +26,6 @@ from crawler_dedup.signing.extractors import find_extractor, load_trafilatura
 from crawler_dedup.signing.features import Features, check_length, size_in_letters
 from crawler_dedup.signing.language import UNKNOWN, find_language
 from crawler_dedup.signing.maintext import MainBlocks, ReadPage, join_shown_text, join_text, read_page
-from crawler_dedup.signing.outline import Outline
 from crawler_dedup.signing.outlinks import find_links
 from crawler_dedup.signing.schemes import add_unfiled_options, scheme_of
 from crawler_dedup.signing.schemes.scheme import Scheme
@@ -36,7 +35,7 @@ from crawler_dedup.signing.tables import stop_words
 from crawler_dedup.signing.text import Text, pack_text
 from crawler_dedup.signing.titles import split_title
 
-BEHAVIOUR = 10
+BEHAVIOUR = 11
 """Version of everything between bytes and signature. It rises whenever the golden values change."""
 
 
@@ -47,35 +46,22 @@ _TOO_SHORT = "too little text"
 _UNFILLED = "filled by a script"
 
 
-class _Content(NamedTuple):
-    """The data read from a page: its tree, the extracted text, and the fields of :class:`ReadPage`."""
-
-    tree: HtmlElement
-    text: str
-    title: str
-    outline: Outline
-    main: MainBlocks
-    revealed: bool
-
-
 class Signer:
     """Signs pages according to one configuration.
 
     Attributes:
         config: the configuration, with a tokenizer in the place of ``auto``.
-
-    Args:
         before_loading: called before a dictionary is loaded, for the first text with Chinese words.
 
     Raises:
         ExtraMissing: the tokenizer is not installed.
     """
 
-    def __init__(self, config: Config, *, before_loading: Callable[[], object] = lambda: None) -> None:
+    def __init__(self, config: Config) -> None:
         self.config = resolve_tokenizer(config)
         self.scheme = scheme_of(config.scheme, self.config)
         self._extractor = find_extractor(config.extractor)
-        self._before_loading = before_loading
+        self.before_loading: Callable[[], object] = lambda: None
 
     def load(self, *, dictionary: bool = True) -> None:
         """Load tables and the extractor now, instead of with the first page that needs them; also the *dictionary*."""
@@ -94,7 +80,7 @@ class Signer:
     @cached_property
     def _han_cutter(self) -> CutHan:
         if self.config.tokenizer != "bigrams":
-            self._before_loading()
+            self.before_loading()
         return han_cutter(self.config.tokenizer)
 
     def _cut_han(self, runs: list[str]) -> Iterable[str]:
@@ -137,7 +123,7 @@ class Signer:
         encoding: str | None,
         key: str | None,
         scope: str | None,
-        note: Callable[[ReadPage], object] | None = None,
+        read: Callable[[HtmlElement], ReadPage] = read_page,
     ) -> tuple[SignedPage, str | None]:
         """Sign a page; return it with its main text (``None`` if the text was not extracted).
 
@@ -146,7 +132,7 @@ class Signer:
         Args:
             tree: the body as :meth:`parse` parses it, if the caller has it already.
             scope: ``None``: the language of the text that the page is compared by.
-            note: called with what own texts are made of.
+            read: reads the tree; for own texts it notes more than signing needs.
         """
         page = identify_page(
             url,
@@ -155,25 +141,22 @@ class Signer:
             size=len(body),
             links_followed=self.config.action == "follow",
         )
+        text = None
         try:
-            tree, read = self.read_page(body, encoding, tree, with_elements=note is not None)
-            if note is not None:
-                note(read)
-            content = self._extract(tree, read)
-        except BeyondLimits as limit:
-            return _unsigned(page, str(limit)), None
-        main_text = self.text_of(content.text, title=content.title)
-        try:
-            signed = self._sign_content(page, body, content, main_text)
+            tree, content = self.read_page(body, encoding, tree, read)
+            text = self._extractor.extract(tree, content.main)
+            main_text = self.text_of(text, title=content.title)
+            signed = self._sign_content(page, body, tree, content, main_text)
             if scope is None and not signed.unsigned:
                 signed = self._with_language(signed, content, main_text)
         except BeyondLimits as limit:
             signed = _unsigned(page, str(limit))
-        return signed, content.text
+        return signed, text
 
     def main_text(self, body: bytes, encoding: str | None = None) -> str:
         """Return only the main text of a page. Raises :class:`BeyondLimits`."""
-        text = self._extract(*self.read_page(body, encoding)).text
+        tree, content = self.read_page(body, encoding)
+        text = self._extractor.extract(tree, content.main)
         check_length(text)
         return text
 
@@ -183,25 +166,26 @@ class Signer:
         return parsing.parse(body, encoding)
 
     def read_page(
-        self, body: bytes, encoding: str | None = None, tree: HtmlElement | None = None, *, with_elements: bool = False
+        self,
+        body: bytes,
+        encoding: str | None = None,
+        tree: HtmlElement | None = None,
+        read: Callable[[HtmlElement], ReadPage] = read_page,
     ) -> tuple[HtmlElement, ReadPage]:
         """Read the body within the limits into a tree, outline and main text. Raises :class:`BeyondLimits`.
 
         Args:
             tree: the body as :meth:`parse` parses it, if the caller has it already.
-            with_elements: whether what own texts are made of is noted.
+            read: reads the tree, as for :meth:`sign`.
         """
         if tree is None:
             tree = self.parse(body, encoding)
         parsing.check_nodes(tree, len(body))
         if self.config.extractor != "paragraphs":
             parsing.check_depth(tree)
-        return tree, read_page(tree, with_elements=with_elements)
+        return tree, read(tree)
 
-    def _extract(self, tree: HtmlElement, page: ReadPage) -> _Content:
-        return _Content(tree, self._extractor.extract(tree, page.main), *page)
-
-    def _with_language(self, page: SignedPage, content: _Content, main_text: Text) -> SignedPage:
+    def _with_language(self, page: SignedPage, content: ReadPage, main_text: Text) -> SignedPage:
         """Return *page* with the language of the text that it is compared by as its scope."""
         compared = main_text if self._is_enough(content.main, main_text) else self.text_of(join_text(content.outline))
         return msgspec.structs.replace(page, scope=_language_scope(find_language(compared.plain, compared.tokens)))
@@ -210,13 +194,15 @@ class Signer:
         """Return whether a page is compared by its main text; else it is thin."""
         return len(main_text.features.content) >= self.config.min_features and not main.are_links
 
-    def _sign_content(self, page: SignedPage, body: bytes, content: _Content, main_text: Text) -> SignedPage:
+    def _sign_content(
+        self, page: SignedPage, body: bytes, tree: HtmlElement, content: ReadPage, main_text: Text
+    ) -> SignedPage:
         """Fill in the data of the page, and sign it by its main text or, if this is not enough, as a thin page."""
-        check_length(content.text)
-        links = find_links(content.tree, page.url)
+        check_length(main_text.raw)
+        links = find_links(tree, page.url)
         page = msgspec.structs.replace(
             page,
-            text=pack_text(content.text) if self.config.store_text else b"",
+            text=pack_text(main_text.raw) if self.config.store_text else b"",
             title=content.title,
             digest=digest_of(body),
             chars=content.main.size,
@@ -227,44 +213,46 @@ class Signer:
             links=links.packed,
         )
         if self._is_enough(content.main, main_text):
-            signed = self._sign_main_text(self._with_blocks(page, body, content), content, main_text)
+            signed = self._sign_main_text(self._with_blocks(page, body, tree, content), tree, content, main_text)
         else:
-            signed = self._sign_thin(page, body, content)
-        if not (signed.unsigned or content.revealed) and awaits_script(content.tree):
+            signed = self._sign_thin(page, body, tree, content)
+        if not (signed.unsigned or content.revealed) and awaits_script(tree):
             return _unsigned(page, _UNFILLED)
         return signed
 
     def _with_blocks(
-        self, page: SignedPage, body: bytes, content: _Content, embedded: Mapping[str, bool] | None = None
+        self,
+        page: SignedPage,
+        body: bytes,
+        tree: HtmlElement,
+        content: ReadPage,
+        embedded: Mapping[str, bool] | None = None,
     ) -> SignedPage:
-        data = find_data(content.tree, body, content.outline, content.main, is_thin=embedded is not None)
+        data = find_data(tree, body, content.outline, content.main, is_thin=embedded is not None)
         blocks = pack_blocks(content.outline, content.main, page.title, page.url, embedded, data)
-        return msgspec.structs.replace(page, blocks=blocks.packed, heading=blocks.heading, named=blocks.named)
+        return msgspec.structs.replace(page, blocks=blocks.packed, named=blocks.named)
 
-    def _sign_main_text(self, page: SignedPage, content: _Content, main_text: Text) -> SignedPage:
-        hides = content.outline.hides
-        shown = (
-            self._extractor.extract_shown(content.tree, content.main, revealed=content.revealed)
-            if hides
-            else content.text
-        )
+    def _sign_main_text(self, page: SignedPage, tree: HtmlElement, content: ReadPage, main_text: Text) -> SignedPage:
+        shown = main_text.raw
+        if content.outline.hides:
+            shown = self._extractor.extract_shown(tree, content.main, revealed=content.revealed)
         # The shown text may be a small part of the page: a frame that waits for a script, or one of many tabs.
-        if _is_mostly_hidden(content.text, shown):
+        if _is_mostly_hidden(main_text.raw, shown):
             return _unsigned(page, _MOSTLY_HIDDEN)
         return _with_signature(page, self._loaded_scheme.sign(main_text), main_text.features)
 
-    def _sign_thin(self, page: SignedPage, body: bytes, content: _Content) -> SignedPage:
+    def _sign_thin(self, page: SignedPage, body: bytes, tree: HtmlElement, content: ReadPage) -> SignedPage:
         """Sign a page with little main text by its blocks, or not at all."""
         text = join_text(content.outline)
         check_length(text)
-        shown = join_shown_text(content.outline) if content.outline.hides else text
+        shown = join_shown_text(content.outline)
         # A form or a shell that a script fills looks the same at every URL.
-        is_shell = not page.link_count and next(content.tree.iter("script"), None) is not None
-        if is_shell or parsing.asks_for_password(content.tree) or size_in_letters(shown) < _LEAST_LETTERS:
+        is_shell = not page.link_count and next(tree.iter("script"), None) is not None
+        if is_shell or parsing.asks_for_password(tree) or size_in_letters(shown) < _LEAST_LETTERS:
             return _unsigned(page, _TOO_SHORT)
         if _is_mostly_hidden(text, shown):
             return _unsigned(page, _MOSTLY_HIDDEN)
-        page = self._with_blocks(page, body, content, find_embedded_content(content.tree, revealed=content.revealed))
+        page = self._with_blocks(page, body, tree, content, find_embedded_content(tree, revealed=content.revealed))
         names = "\n".join(sorted(split_title(page.title)))
         signature = xxh3_64_intdigest(page.blocks, xxh3_64_intdigest(names.encode("utf-8", "replace")))
         return msgspec.structs.replace(page, kind=PageKind.THIN, signature=signature)

@@ -68,17 +68,18 @@ class Text:
     def shingles(self, width: int) -> NDArray[np.uint64]:
         """Hash all runs of *width* units to 64 bits (Broder 1997), ascending, distinct; a shorter text is one shingle.
 
-        Each is a polynomial of the units' hashes, as Rabin's fingerprints are, here modulo 2^64 and mixed.
+        A text without units has none.
         """
-        hashes = self.unit_hashes
-        if not len(hashes):
-            return hashes
-        width = min(width, len(hashes))
-        count = len(hashes) - width + 1
-        rolled = np.zeros(count, dtype=np.uint64)
-        for at in range(width):
-            rolled = rolled * _STEP + hashes[at : at + count]
-        return sort_distinct(mix_bits(rolled))
+        return sort_distinct(hash_runs(self.unit_hashes, min(width, len(self.unit_hashes))))
+
+
+def hash_runs(hashes: NDArray[np.uint64], width: int) -> NDArray[np.uint64]:
+    """Hash each run of *width* hashes: a polynomial of them, as Rabin's fingerprints are, here modulo 2^64 and mixed."""
+    count = len(hashes) - width + 1 if width else 0
+    rolled = np.zeros(count, dtype=np.uint64)
+    for at in range(width):
+        rolled = rolled * _STEP + hashes[at : at + count]
+    return mix_bits(rolled)
 
 
 def hash_words(words: list[str]) -> NDArray[np.uint64]:

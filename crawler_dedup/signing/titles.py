@@ -10,13 +10,10 @@ from typing import NamedTuple
 
 from crawler_dedup.signing.characters import simplify_han
 from crawler_dedup.signing.features import size_in_letters, unify
-from crawler_dedup.signing.lines import hash_text
 
 _SEPARATORS = re.compile(r"\s[-–/]\s|:(?!\d)|[|·•»«›‹_()\[\]【】《》—]")
 # C, C++ and C# are three things, "f=", "f>", "f-=", "f/=" and "f!=" five.
 _NOT_LETTER = re.compile(r"[\W_](?<![+#&*<=>^~%])(?<![-/!](?=[=>]))")
-# What the pattern matches in a text of ASCII without = and >, with which operators of several signs end.
-_PUNCTUATION = bytes(code for code in range(128) if _NOT_LETTER.fullmatch(chr(code)))
 _ORNAMENTS = re.compile(r"[&*<=>^~%]+\s+(.*?)(?:\s[&*<=>^~%]+)?", re.DOTALL)
 _IDENTIFIER = re.compile(r"(?<!\w)[a-z0-9]+(?:_[a-z0-9]+)+(?!\w)")
 MAX_TITLE_CHARS = 200
@@ -58,12 +55,7 @@ def letters_of(plain: str) -> str:
 
     Operators before the text are ornaments and left out; operators after it are, too, if there are some before it.
     """
-    if plain.isalnum():
-        return plain
-    text = _without_ornaments(plain)
-    if text.isascii() and "=" not in text and ">" not in text:  # a tenth of the time
-        return text.encode().translate(None, _PUNCTUATION).decode()
-    return _NOT_LETTER.sub("", text)
+    return _NOT_LETTER.sub("", _without_ornaments(plain))
 
 
 def _without_ornaments(text: str) -> str:
@@ -96,57 +88,24 @@ def _is_cut_of(cut: AbstractSet[str], whole: AbstractSet[str]) -> bool:
 
 
 _MAX_PARTS = 32
-"""Maximum number of parts of a title, and of first headings, that are read."""
-_NEAR = 16
-"""Maximum number of blocks between heading and main text: price, sizes, sellers. A heading farther above is a frame's."""
+"""Maximum number of parts of a title that are read."""
 _MIN_NAMED_LETTERS = 3  # a shorter part of a title may be in any text
 
 
 class Heading(NamedTuple):
-    """Level and letters of a heading, whether it is mainly a link or belongs to the main text, and its place in the page."""
+    """The letters of a heading, and whether it is mainly a link."""
 
-    level: int
     letters: str
     is_link: bool
-    is_main: bool
-    place: int
 
 
-def read_heading(level: int, plain: str, is_link: bool, is_main: bool, place: int) -> Heading:
-    """Make a :class:`Heading` with the normalised text *plain*."""
-    return Heading(level, letters_of(plain), is_link, is_main, place)
-
-
-def describe_page(
-    headings: Sequence[Heading], main: Sequence[str], title: str, plain_title: str, first_main: int
-) -> tuple[int, int]:
-    """Return the heading of a page and the parts of its title that it names, in the form of
-    :class:`~crawler_dedup.signing.blocks.PageBlocks`.
-
-    Args:
-        main: the normalised lines of the main text.
-        plain_title: the *title*, normalised.
-        first_main: the place of the first block of the main text.
-    """
-    parts = split_title(title)
-    return _find_heading(headings, parts, first_main), _find_named(headings, main, parts, letters_of(plain_title))
-
-
-def _find_heading(headings: Sequence[Heading], parts: frozenset[str], first_main: int) -> int:
-    highest = [heading for heading in headings if heading.level == 1 and heading.letters][:_MAX_PARTS]
-    if any(part in heading.letters or heading.letters in part for heading in highest for part in parts):
-        return 0
-    texts = [heading for heading in highest if not heading.is_link]
-    above = [heading for heading in texts if 0 <= first_main - heading.place <= _NEAR]
-    inside = [heading for heading in texts if heading.is_main]
-    return next((hash_text(heading.letters) for heading in [*above[-1:], *inside]), 0)
-
-
-def _find_named(headings: Sequence[Heading], main: Sequence[str], parts: frozenset[str], title: str) -> int:
+def find_named(headings: Sequence[Heading], main: Sequence[str], parts: frozenset[str], title: str) -> int:
     """Return the *parts* of a *title*, given by its letters, that the page itself names, as bits.
 
+    The lowest bit is for the first part in alphabetical order. The *main* text is given by its normalised lines.
+
     A heading that is a link may be the site's name, which comes before the page's name. So it counts only if it is the last
-    of several headings that repeat the title, and if nothing else names a part.
+    of several such headings that name a part, and if nothing else does.
     """
     distinctive = [
         (1 << bit, part)
@@ -158,14 +117,13 @@ def _find_named(headings: Sequence[Heading], main: Sequence[str], parts: frozens
     repeating = [heading for heading in headings if heading.letters and heading.letters in title]
     named = _bits(distinctive, [heading.letters for heading in repeating if not heading.is_link])
     named |= _bits([(bit, part) for bit, part in distinctive if not named & bit], main)
-    links = repeating[-1].letters if len({heading.letters for heading in repeating}) > 1 else ""
-    return named or _bits(distinctive, [links])
+    links = [bits for heading in repeating if heading.is_link and (bits := _bits(distinctive, [heading.letters]))]
+    return named or (links[-1] if links and links[-1] != links[0] else 0)
 
 
 def _bits(parts: Sequence[tuple[int, str]], texts: Sequence[str]) -> int:
     """Return the bits of the *parts* that occur in *texts*. Spaces in the texts are ignored."""
     if not parts:
         return 0
-    # Quicker than to replace in a string.
-    names = "\n".join(texts).encode("utf-8", "surrogatepass").translate(None, b" ")
-    return sum([bit for bit, part in parts if part.encode("utf-8", "surrogatepass") in names])
+    names = "\n".join(texts).replace(" ", "")
+    return sum([bit for bit, part in parts if part in names])

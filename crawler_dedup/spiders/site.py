@@ -19,7 +19,7 @@ from twisted.python.failure import Failure
 
 from crawler_dedup import NearDuplicate, main_text, own_text
 from crawler_dedup.cli.terminal import printable
-from crawler_dedup.signing.owntext import Format
+from crawler_dedup.pagetext import Format
 from crawler_dedup.urls import text_without_credentials, without_credentials
 
 _REQUESTS_OF_A_SLOT = 2

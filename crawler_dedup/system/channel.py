@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import select
 import signal
 import socket
 import sys
@@ -17,9 +18,10 @@ import msgspec
 HEAD = Struct("<II")
 """Before each message: the length of the message, and that of the body that follows it."""
 _PR_SET_PDEATHSIG = 1
+_PIECE = 1 << 18
 
 
-class Failure(msgspec.Struct, frozen=True):
+class Failure(msgspec.Struct, array_like=True, frozen=True, tag=True):
     """An exception: its class, message and traceback."""
 
     error: str
@@ -38,8 +40,8 @@ def _escaped(text: str) -> str:
 
 
 def pack(message: object, body_size: int = 0) -> bytes:
-    """Serialise *message*, which *body_size* bytes of a body will follow; ``None`` is the empty message."""
-    packed = b"" if message is None else msgspec.msgpack.encode(message)
+    """Serialise *message*, which *body_size* bytes of a body will follow."""
+    packed = msgspec.msgpack.encode(message)
     return HEAD.pack(len(packed), body_size) + packed
 
 
@@ -49,7 +51,7 @@ class Channel:
     def __init__(self, file_descriptor: int) -> None:
         self._socket = socket.socket(fileno=file_descriptor)
         self._socket.set_inheritable(False)
-        self._stream = self._socket.makefile("rb", 1 << 18)
+        self._received = bytearray()
 
     def read(self) -> tuple[bytes, bytes]:
         """Wait for a message, and return it with its body. Raises :class:`EOFError` when the socket has ended."""
@@ -57,22 +59,30 @@ class Channel:
         return self._read(message_size), self._read(body_size)
 
     def _read(self, size: int) -> bytes:
-        content: bytes = self._stream.read(size)
-        if len(content) < size:
-            raise EOFError
+        while len(self._received) < size:
+            piece = self._socket.recv(max(_PIECE, size - len(self._received)))
+            if not piece:
+                raise EOFError
+            self._received += piece
+        content = bytes(self._received[:size])
+        del self._received[:size]
         return content
 
+    def has_more(self) -> bool:
+        """Return whether a further message has begun to arrive."""
+        return bool(self._received or select.select([self._socket], [], [], 0)[0])
+
     def send(self, message: object) -> None:
-        """Send a message; ``None`` is the empty one."""
+        """Send a message."""
         self._socket.sendall(pack(message))
 
 
-def serve(answer_all: Callable[[Channel], object]) -> None:
-    """Call *answer_all* with the socket whose file descriptor is the argument of the program, until the socket ends."""
+def serve(answer_all: Callable[[Channel, int], object]) -> None:
+    """Call *answer_all* with the socket and the other file whose descriptors are the arguments, until the socket ends."""
     for number in (signal.SIGINT, signal.SIGTERM):  # a terminal or a service manager sends them to all processes
         signal.signal(number, signal.SIG_IGN)
     with suppress(EOFError, ConnectionError):
-        answer_all(Channel(int(sys.argv[1])))
+        answer_all(Channel(int(sys.argv[1])), int(sys.argv[2]))
 
 
 def end_with_parent(parent: int) -> None:

@@ -16,8 +16,6 @@ from crawler_dedup.index.lmdb.index import DirectoryIndex
 from crawler_dedup.index.matcher import Matcher
 from crawler_dedup.index.packing import RecentRows
 from crawler_dedup.index.profiles import FrozenProfiles
-from crawler_dedup.index.runs import NO_RUNS
-from crawler_dedup.index.storage import SharedState
 from crawler_dedup.index.tables import Tables
 from crawler_dedup.index.verdicts import RunContext, Verdicts
 from tests.support.indexing import SPEC, ByDistance
@@ -44,8 +42,8 @@ class ByDistanceOrTitle(ByDistance):
 
 def decide_in_memory(offers: Offers, matcher: Matcher) -> list[Decision]:
     with tempfile.TemporaryFile() as file:
-        pages = Tables(MemoryStorage(file), SharedState(), RecentRows(), NOTHING_KNOWN)
-        verdicts = Verdicts(pages, matcher, RunContext(), now=1, runs=NO_RUNS)
+        pages = Tables(MemoryStorage(file), {}, RecentRows(), NOTHING_KNOWN)
+        verdicts = Verdicts(pages, matcher, RunContext(), now=1)
         return [verdicts.decide(offered, alias) for offered, alias in offers]
 
 

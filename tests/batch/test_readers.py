@@ -9,6 +9,7 @@ import zlib
 from collections import Counter
 from collections.abc import Callable
 from io import BytesIO
+from itertools import product
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -164,15 +165,13 @@ BAD_LINES = [
 ]
 
 
-@pytest.mark.parametrize(("line", "reason", "detail"), BAD_LINES)
-def test_a_line_that_is_no_record_is_named_with_what_is_wrong(
-    tmp_path: Path, line: bytes, reason: str, detail: str
-) -> None:
-    source = tmp_path / "pages.jsonl"
-    source.write_bytes(b"\n\n" + line)
-    (record,) = read(source)
-    assert isinstance(record, PassedOver)
-    assert (record.is_bad, record.reason, record.detail) == (True, reason, f"line 3: {detail}")
+def test_a_line_that_is_no_record_is_named_with_what_is_wrong(tmp_path: Path) -> None:
+    for line, reason, detail in BAD_LINES:
+        source = tmp_path / "pages.jsonl"
+        source.write_bytes(b"\n\n" + line)
+        (record,) = read(source)
+        assert isinstance(record, PassedOver)
+        assert (record.is_bad, record.reason, record.detail) == (True, reason, f"line 3: {detail}")
 
 
 def test_lines_that_are_no_records_are_counted_and_listed(tmp_path: Path) -> None:
@@ -206,9 +205,8 @@ def test_a_byte_order_mark_is_not_part_of_the_first_line(tmp_path: Path) -> None
     assert all("of" in json.loads(line) for line in (tmp_path / "copy.jsonl").read_text("utf-8").splitlines())
 
 
-@pytest.mark.parametrize(
-    ("time", "seconds"),
-    [
+def test_a_time_is_a_number_or_a_date(tmp_path: Path) -> None:
+    for time, seconds in [
         ("2020-01-01T00:00:00Z", 1_577_836_800),
         ("2020-01-01 01:00:00+01:00", 1_577_836_800),
         ("2020-01-01T00:00:00.123456", 1_577_836_800),
@@ -219,11 +217,9 @@ def test_a_byte_order_mark_is_not_part_of_the_first_line(tmp_path: Path) -> None
         ("9999-99-99", 0),
         ([2020], 0),
         (None, 0),
-    ],
-)
-def test_a_time_is_a_number_or_a_date(tmp_path: Path, time: Any, seconds: int) -> None:
-    line = {"url": "http://h/", "html": "<p>x", "fetched": time}
-    assert only_page(write_lines(tmp_path / "pages.jsonl", [line]), Columns(time="fetched")).time == seconds
+    ]:
+        line = {"url": "http://h/", "html": "<p>x", "fetched": time}
+        assert only_page(write_lines(tmp_path / "pages.jsonl", [line]), Columns(time="fetched")).time == seconds
 
 
 def test_a_page_without_an_address_gets_a_unique_one(tmp_path: Path) -> None:
@@ -234,19 +230,16 @@ def test_a_page_without_an_address_gets_a_unique_one(tmp_path: Path) -> None:
     assert first.url.endswith(".invalid/")
 
 
-@pytest.mark.parametrize(
-    ("text", "paragraphs"),
-    [
+def test_plain_text_has_paragraphs_or_else_lines(tmp_path: Path) -> None:
+    for text, paragraphs in [
         ("One < two.\n\nThree.", "<p>One &lt; two.</p><p>Three.</p>"),
         ("One.\nTwo.\n", "<p>One.</p><p>Two.</p>"),
         ("One.\r\nTwo.\r\n", "<p>One.</p><p>Two.</p>"),
         ("One,\ntwo.\n\nThree.", "<p>One,\ntwo.</p><p>Three.</p>"),
         ("One.\r\n \t\r\nThree.", "<p>One.</p><p>Three.</p>"),
-    ],
-)
-def test_plain_text_has_paragraphs_or_else_lines(tmp_path: Path, text: str, paragraphs: str) -> None:
-    source = write_lines(tmp_path / "texts.jsonl", [{"id": "a", "text": text}])
-    assert f"<body>{paragraphs}</body>" in only_page(source, Columns(text="text", id="id")).body.decode()
+    ]:
+        source = write_lines(tmp_path / "texts.jsonl", [{"id": "a", "text": text}])
+        assert f"<body>{paragraphs}</body>" in only_page(source, Columns(text="text", id="id")).body.decode()
 
 
 def test_a_truncated_file_is_read_up_to_its_end(tmp_path: Path) -> None:
@@ -341,24 +334,20 @@ def test_a_long_body_is_read_only_up_to_the_limit(tmp_path: Path) -> None:
     assert len(only_page(source).body) == MAX_BYTES + 1
 
 
-@pytest.mark.parametrize(
-    ("headers", "body"),
-    [
+def test_a_response_that_cannot_be_decoded_affects_no_other_response(tmp_path: Path) -> None:
+    for headers, body in [
         ("Content-Encoding: gzip\r\n", bytes(range(200))),
         ("Content-Encoding: zstd\r\n", bytes(range(200))),
         ("Transfer-Encoding: chunked\r\n", b"zz\r\n" + bytes(range(200))),
         (f"X-Long: {'x' * 200_000}\r\n", b"<p>x"),
-    ],
-    ids=["gzip", "zstd", "chunked", "header"],
-)
-def test_a_response_that_cannot_be_decoded_affects_no_other_response(tmp_path: Path, headers: str, body: bytes) -> None:
-    source = tmp_path / "pages.warc"
-    bad = warc_record("http://h/bad", body, http_headers=headers)
-    source.write_bytes(warc_record("http://h/0", b"<p>x") + bad + warc_record("http://h/2", b"<p>y"))
-    second = read(source)[1]
-    assert isinstance(second, PassedOver)
-    assert (second.record, second.name, second.is_bad) == (1, "http://h/bad", True)
-    assert [(page.record, page.body) for page in pages_of(source)] == [(0, b"<p>x"), (2, b"<p>y")]
+    ]:
+        source = tmp_path / "pages.warc"
+        bad = warc_record("http://h/bad", body, http_headers=headers)
+        source.write_bytes(warc_record("http://h/0", b"<p>x") + bad + warc_record("http://h/2", b"<p>y"))
+        second = read(source)[1]
+        assert isinstance(second, PassedOver)
+        assert (second.record, second.name, second.is_bad) == (1, "http://h/bad", True)
+        assert [(page.record, page.body) for page in pages_of(source)] == [(0, b"<p>x"), (2, b"<p>y")]
 
 
 def members(count: int = 6) -> list[bytes]:
@@ -378,20 +367,19 @@ DAMAGES: dict[str, Callable[[bytes], bytes]] = {
 }
 
 
-@pytest.mark.parametrize("damaged", [0, 2, 5])
-@pytest.mark.parametrize("kind", DAMAGES)
-def test_a_damaged_member_costs_no_other_member(tmp_path: Path, kind: str, damaged: int) -> None:
-    source, parts = tmp_path / "pages.warc.gz", members()
-    parts[damaged] = DAMAGES[kind](parts[damaged])
-    source.write_bytes(b"".join(parts))
-    *pages, last = read(source)
-    urls = [page.url for page in pages if isinstance(page, InputPage)]
-    assert urls == [f"http://h/{number}" for number in range(6) if number != damaged]
-    assert isinstance(last, PassedOver)
-    assert (last.reason, last.is_bad) == (PART_IS_DAMAGED, True)
-    with (tmp_path / "copy.warc.gz").open("wb") as copy:
-        assert writer_of("warc", source).copy_input(source, copy, {}, {}).damaged == 1
-    assert [page.url for page in pages_of(tmp_path / "copy.warc.gz")] == urls
+def test_a_damaged_member_costs_no_other_member(tmp_path: Path) -> None:
+    for damaged, kind in product([0, 2, 5], DAMAGES):
+        source, parts = tmp_path / "pages.warc.gz", members()
+        parts[damaged] = DAMAGES[kind](parts[damaged])
+        source.write_bytes(b"".join(parts))
+        *pages, last = read(source)
+        urls = [page.url for page in pages if isinstance(page, InputPage)]
+        assert urls == [f"http://h/{number}" for number in range(6) if number != damaged]
+        assert isinstance(last, PassedOver)
+        assert (last.reason, last.is_bad) == (PART_IS_DAMAGED, True)
+        with (tmp_path / "copy.warc.gz").open("wb") as copy:
+            assert writer_of("warc", source).copy_input(source, copy, {}, {}).damaged == 1
+        assert [page.url for page in pages_of(tmp_path / "copy.warc.gz")] == urls
 
 
 def test_a_long_response_is_read_from_a_member_in_pieces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

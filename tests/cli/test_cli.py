@@ -29,40 +29,32 @@ def write(folder: Path, name: str, text: str) -> str:
     return str(folder / name)
 
 
-@pytest.mark.parametrize(
-    ("markup", "status", "line"),
-    [
+def test_two_files_are_compared_by_the_rules_of_the_crawl(tmp_path: Path) -> None:
+    for markup, status, line in [
         (article("x", frame="another template"), 0, "duplicate: alike"),
         (article("y"), 1, "different: signatures far apart"),
         (LIST, 1, "different: signatures far apart"),
-    ],
-)
-def test_two_files_are_compared_by_the_rules_of_the_crawl(tmp_path: Path, markup: str, status: int, line: str) -> None:
-    paths = [write(tmp_path, "new.html", markup), write(tmp_path, "kept.html", article("x"))]
-    result = runner.invoke(app, ["compare", *paths, "--set", "DEDUP_TOKENIZER=bigrams"])
-    assert result.exit_code == status
-    assert result.output.splitlines()[-1] == line
+    ]:
+        paths = [write(tmp_path, "new.html", markup), write(tmp_path, "kept.html", article("x"))]
+        result = runner.invoke(app, ["compare", *paths, "--set", "DEDUP_TOKENIZER=bigrams"])
+        assert result.exit_code == status
+        assert result.output.splitlines()[-1] == line
 
 
-@pytest.mark.parametrize(
-    ("arguments", "sentence"),
-    [
+def test_an_invalid_call_is_explained(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for arguments, sentence in [
         (["absent.html", "absent.html"], "does not exist"),
         (["deep.html", "deep.html"], "nested too deep"),
         (["short.html", "short.html"], "too little text"),
         (["deep.html", "deep.html", "--set", "DEDUP_TOKENIZER=none"], "DEDUP_TOKENIZER"),
         (["deep.html", "deep.html", "--set", "DEDUP_MAX_DISTANCE=9"], "DEDUP_MAX_DISTANCE"),
-    ],
-)
-def test_an_invalid_call_is_explained(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], sentence: str
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    write(tmp_path, "deep.html", "<div>" * 1000)
-    write(tmp_path, "short.html", "<p>short</p>")
-    result = runner.invoke(app, ["compare", *arguments])
-    assert result.exit_code == 2
-    assert sentence in " ".join(result.output.replace("│", " ").split())
+    ]:
+        monkeypatch.chdir(tmp_path)
+        write(tmp_path, "deep.html", "<div>" * 1000)
+        write(tmp_path, "short.html", "<p>short</p>")
+        result = runner.invoke(app, ["compare", *arguments])
+        assert result.exit_code == 2
+        assert sentence in " ".join(result.output.replace("│", " ").split())
 
 
 # compare
@@ -145,32 +137,25 @@ def test_addresses_are_fetched_and_compared_also_with_a_file(site: Site, kept: s
     assert last.endswith("different: signatures far apart\n")
 
 
-@pytest.mark.parametrize(
-    ("answer", "sentence"),
-    [
+def test_an_address_without_a_page_is_reported_in_a_sentence(site: Site, kept: str) -> None:
+    for answer, sentence in [
         (html("gone", status=404), "the answer has status 404"),
         (html("busy", status=503), "the answer has status 503"),
         (redirect("/new"), "too many redirects"),
         (redirect("ftp://a.org/"), "cannot be fetched"),
         (Answer(b"no gzip", 200, (("Content-Encoding", "gzip"),)), "cannot be fetched"),
         (Answer(b"half", 200, (("Content-Length", "9"), ("Content-Type", "text/html"))), "cannot be fetched"),
-    ],
-)
-def test_an_address_without_a_page_is_reported_in_a_sentence(
-    site: Site, kept: str, answer: Answer, sentence: str
-) -> None:
-    site.pages["/new"] = answer
-    result = compare(f"{site.url}/new", kept, status=2)
-    assert result.stdout == ""
-    assert result.stderr.startswith(f"Error: {site.url}/new cannot be fetched")
-    assert sentence in result.stderr
+    ]:
+        site.pages["/new"] = answer
+        result = compare(f"{site.url}/new", kept, status=2)
+        assert result.stdout == ""
+        assert result.stderr.startswith(f"Error: {site.url}/new cannot be fetched")
+        assert sentence in result.stderr
 
 
-@pytest.mark.parametrize(
-    "address", ["http://", "http://[::1", "http://a b/", "https://127.0.0.1:1/", "http://127.0.0.1:99999/"]
-)
-def test_an_invalid_address_is_reported_in_a_sentence(kept: str, address: str) -> None:
-    assert compare(address, kept, status=2).stderr.startswith(f"Error: {address} cannot be fetched")
+def test_an_invalid_address_is_reported_in_a_sentence(kept: str) -> None:
+    for address in ["http://", "http://[::1", "http://a b/", "https://127.0.0.1:1/", "http://127.0.0.1:99999/"]:
+        assert compare(address, kept, status=2).stderr.startswith(f"Error: {address} cannot be fetched")
 
 
 def test_text_of_pages_cannot_control_the_terminal(tmp_path: Path, kept: str) -> None:
@@ -209,10 +194,10 @@ def test_no_more_of_a_response_is_read_than_is_used(site: Site, tmp_path: Path) 
         assert len(load_page(location, "http://a.org/", 1_000).body) == 1_001
 
 
-@pytest.mark.parametrize("command", ["index import", "index verify", "evaluate", "works import", "demo"])
-def test_no_error_shows_the_password_of_a_server_that_is_given_in_place_of_a_file(command: str) -> None:
-    result = CliRunner().invoke(app, [*command.split(), "redis://reader:secret@127.0.0.1:1/0"])
-    assert result.exit_code == 2
-    assert "redis://127.0.0.1:1/0" in result.output or "server" in result.output
-    assert "secret" not in result.output
-    assert "reader" not in result.output
+def test_no_error_shows_the_password_of_a_server_that_is_given_in_place_of_a_file() -> None:
+    for command in ["index import", "index verify", "evaluate", "works import", "demo"]:
+        result = CliRunner().invoke(app, [*command.split(), "redis://reader:secret@127.0.0.1:1/0"])
+        assert result.exit_code == 2
+        assert "redis://127.0.0.1:1/0" in result.output or "server" in result.output
+        assert "secret" not in result.output
+        assert "reader" not in result.output

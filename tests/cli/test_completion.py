@@ -6,7 +6,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
 from click.shell_completion import ShellComplete
 
 from crawler_dedup.cli import app
@@ -19,19 +18,15 @@ def offered(*words: str) -> list[str]:
     return [item.value for item in completion.get_completions([*words[:-1]], words[-1])]
 
 
-@pytest.mark.parametrize(
-    ("words", "names"),
-    [
+def test_commands_options_and_values_are_offered() -> None:
+    for words, names in [
         (["d"], ["demo", "drops"]),
         (["index", ""], ["compact", "export", "import", "stats", "verify"]),
         (["--ver"], ["--version"]),
         (["plan", "--d"], ["--distance"]),
         (["drops", "--su"], ["--summary"]),
-    ],
-    ids=str,
-)
-def test_commands_options_and_values_are_offered(words: list[str], names: list[str]) -> None:
-    assert sorted(offered(*words)) == names
+    ]:
+        assert sorted(offered(*words)) == names
 
 
 def test_commands_are_offered_without_importing_them() -> None:

@@ -148,9 +148,8 @@ def on_a_terminal(*arguments: object, columns: int) -> list[str]:
 # Options
 
 
-@pytest.mark.parametrize(
-    ("options", "numbers"),
-    [
+def test_drops_that_meet_all_options_are_listed(mixed: Path) -> None:
+    for options, numbers in [
         ((), "1234"),
         (("--host", "b.org"), "12"),
         (("--host", "www.B.org"), "12"),
@@ -168,18 +167,15 @@ def on_a_terminal(*arguments: object, columns: int) -> list[str]:
         (("--since", "0.5d"), "34"),
         (("--since", "1h", "--host", "b.org"), ""),
         (("--rule", "alike", "--run", "0000000b"), "2"),
-    ],
-)
-def test_drops_that_meet_all_options_are_listed(mixed: Path, options: tuple[str, ...], numbers: str) -> None:
-    result = invoke("drops", mixed, *options)
-    assert "".join(url[-1] for url in urls(result)) == numbers
-    if not numbers:
-        assert result.stderr.startswith("No selected page was dropped or marked: ")
+    ]:
+        result = invoke("drops", mixed, *options)
+        assert "".join(url[-1] for url in urls(result)) == numbers
+        if not numbers:
+            assert result.stderr.startswith("No selected page was dropped or marked: ")
 
 
-@pytest.mark.parametrize(
-    ("options", "sentence"),
-    [
+def test_an_invalid_value_is_reported_in_a_sentence(dropped: Path) -> None:
+    for options, sentence in [
         (("--since", "yesterday"), "neither a time"),
         (("--since", "5x"), "neither a time"),
         (("--since", "2026-13-01"), "neither a time"),
@@ -190,10 +186,8 @@ def test_drops_that_meet_all_options_are_listed(mixed: Path, options: tuple[str,
         (("--run", "0000000b", "--last"), "cannot be combined"),
         (("--sample", "-1"), "--sample"),
         (("--seed", "x"), "--seed"),
-    ],
-)
-def test_an_invalid_value_is_reported_in_a_sentence(dropped: Path, options: tuple[str, str], sentence: str) -> None:
-    assert sentence in printed_text(invoke("judge", dropped, *options, status=2))
+    ]:
+        assert sentence in printed_text(invoke("judge", dropped, *options, status=2))
 
 
 def test_without_a_journal_nothing_can_be_listed_or_judged(tmp_path: Path) -> None:

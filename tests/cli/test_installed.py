@@ -45,7 +45,11 @@ def site() -> Iterator[Site]:
 @pytest.mark.parametrize(
     ("arguments", "status", "output"),
     [
-        (("crawl", "SITE/", "--dry-run", *BIGRAMS, "-s", "AUTOTHROTTLE_ENABLED=False"), 0, "2 kept"),
+        (
+            ("crawl", "SITE/", "--dry-run", *BIGRAMS, "-s", "DOWNLOAD_DELAY=0", "-s", "AUTOTHROTTLE_ENABLED=False"),
+            0,
+            "2 kept",
+        ),
         (("settings",), 0, "## DEDUP_MAX_DISTANCE"),
         (("compare", "x.html", "y.html", *BIGRAMS), 1, "signatures far apart"),
         (("why", URL, "index", *BIGRAMS), 0, f"{URL} is kept"),

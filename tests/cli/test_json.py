@@ -52,31 +52,26 @@ FRAME = "".join([f"<div>{line}</div>" for line in FRAMED])
 FACTS = ["Print view of my notes", "17 January 2026"]
 
 
-@pytest.mark.parametrize(
-    ("whole", "host", "are_compared"),
-    [
+def test_what_is_beside_the_main_text_is_called_boilerplate_only_if_the_rules_do_not_compare_it(tmp_path: Path) -> None:
+    for content, host, are_compared in [
         (article("x") + FRAME, "a.org", True),
         (article("x") + FRAME, "b.org", False),
         (f"<h1>Stories</h1><ul>{STORIES}</ul>", "a.org", True),
-    ],
-)
-def test_what_is_beside_the_main_text_is_called_boilerplate_only_if_the_rules_do_not_compare_it(
-    tmp_path: Path, whole: str, host: str, are_compared: bool
-) -> None:
-    frame = f"<nav>Menu</nav><div>{FACTS[0]}</div><div>{FACTS[1]}</div><footer>Imprint</footer>"
-    whole += "<div>Harbour notes</div>"
-    (tmp_path / "kept.html").write_text(whole, encoding="utf-8")
-    (tmp_path / "new.html").write_text(whole + frame, encoding="utf-8")
-    call = ("compare", tmp_path / "new.html", tmp_path / "kept.html", "-s", "DEDUP_TOKENIZER=bigrams", "--json")
-    addresses = ("--new-url", "http://a.org/new", "--kept-url", f"http://{host}/kept")
-    (line,) = json_lines(*call, *addresses, status=int(are_compared))
-    lacks = [lack["text"] for lack in line["kept_lacks"] if not lack["exemption"]]
-    beside, boilerplate = line["new"]["beside"], line["new"]["boilerplate"]
-    assert lacks == [fact for fact in beside if fact in FACTS] == (FACTS if are_compared else [])
-    assert ("Harbour notes" in beside) == are_compared
-    assert boilerplate == (
-        ["Menu", "Imprint"] if are_compared else [*FRAMED, "Harbour notes", "Menu", *FACTS, "Imprint"]
-    )
+    ]:
+        frame = f"<nav>Menu</nav><div>{FACTS[0]}</div><div>{FACTS[1]}</div><footer>Imprint</footer>"
+        whole = content + "<div>Harbour notes</div>"
+        (tmp_path / "kept.html").write_text(whole, encoding="utf-8")
+        (tmp_path / "new.html").write_text(whole + frame, encoding="utf-8")
+        call = ("compare", tmp_path / "new.html", tmp_path / "kept.html", "-s", "DEDUP_TOKENIZER=bigrams", "--json")
+        addresses = ("--new-url", "http://a.org/new", "--kept-url", f"http://{host}/kept")
+        (line,) = json_lines(*call, *addresses, status=int(are_compared))
+        lacks = [lack["text"] for lack in line["kept_lacks"] if not lack["exemption"]]
+        beside, boilerplate = line["new"]["beside"], line["new"]["boilerplate"]
+        assert lacks == [fact for fact in beside if fact in FACTS] == (FACTS if are_compared else [])
+        assert ("Harbour notes" in beside) == are_compared
+        assert boilerplate == (
+            ["Menu", "Imprint"] if are_compared else [*FRAMED, "Harbour notes", "Menu", *FACTS, "Imprint"]
+        )
 
 
 def test_pages_that_cannot_be_compared_are_printed_with_the_reason(tmp_path: Path) -> None:

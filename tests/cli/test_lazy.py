@@ -59,40 +59,32 @@ finally:
     return set(done.stdout.splitlines())
 
 
-@pytest.mark.parametrize(
-    "arguments", [("--help",), ("settings",), ("drops", "--help"), ("crawl", "--help")], ids=" ".join
-)
-def test_commands_that_need_no_index_load_no_large_package_and_help_loads_no_command(
-    arguments: tuple[str, ...],
-) -> None:
-    loaded = modules_of(*arguments)
-    assert "crawler_dedup.cli" in loaded
-    assert not loaded & {"numpy", "lmdb", "lxml", "scrapy", "matplotlib", "trafilatura"}
-    commands = {module for module in loaded if module.startswith("crawler_dedup.cli.")}
-    assert (commands == {"crawler_dedup.cli.terminal"}) == (arguments == ("--help",))
+def test_commands_that_need_no_index_load_no_large_package_and_help_loads_no_command() -> None:
+    for arguments in [("--help",), ("settings",), ("drops", "--help"), ("crawl", "--help")]:
+        loaded = modules_of(*arguments)
+        assert "crawler_dedup.cli" in loaded
+        assert not loaded & {"numpy", "lmdb", "lxml", "scrapy", "matplotlib", "trafilatura"}
+        commands = {module for module in loaded if module.startswith("crawler_dedup.cli.")}
+        assert (commands == {"crawler_dedup.cli.terminal"}) == (arguments == ("--help",))
 
 
 def test_an_unknown_command_is_answered_with_the_nearest_name() -> None:
     assert "No such command 'forge'. Did you mean 'forget'?" in printed_text(invoke("forge", status=2))
 
 
-@pytest.mark.parametrize(
-    ("statement", "status", "printed"),
-    [
-        ("raise MemoryError", 2, "Error: There is not enough memory for this.\n"),
-        ("raise DedupError('Not so.')", 2, "Error: Not so.\n"),
-        ("open('absent')", 2, "Error: absent: No such file or directory.\n"),
-        ("raise KeyboardInterrupt", 130, "\nInterrupted.\n"),
-        ("raise BrokenPipeError", 0, ""),
-    ],
-)
-def test_a_command_that_fails_ends_with_a_sentence(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, statement: str, status: int, printed: str
-) -> None:
-    program = f"import click\nfrom crawler_dedup import DedupError\n@click.command\ndef command():\n    {statement}\n"
-    (tmp_path / "failing.py").write_text(program, encoding="utf-8")
+def test_a_command_that_fails_ends_with_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.delitem(sys.modules, "failing", raising=False)
-    group = Application("group", sections={"Try": [LazyCommand("fail", "failing:command", "Fail.")]})
-    result = CliRunner().invoke(group, ["fail"])
-    assert (result.exit_code, result.stdout, result.stderr) == (status, "", printed)
+    for name, statement, status, printed in [
+        ("memory", "raise MemoryError", 2, "Error: There is not enough memory for this.\n"),
+        ("refusal", "raise DedupError('Not so.')", 2, "Error: Not so.\n"),
+        ("file", "open('absent')", 2, "Error: absent: No such file or directory.\n"),
+        ("interrupt", "raise KeyboardInterrupt", 130, "\nInterrupted.\n"),
+        ("pipe", "raise BrokenPipeError", 0, ""),
+    ]:
+        program = (
+            f"import click\nfrom crawler_dedup import DedupError\n@click.command\ndef command():\n    {statement}\n"
+        )
+        (tmp_path / f"failing_{name}.py").write_text(program, encoding="utf-8")
+        group = Application("group", sections={"Try": [LazyCommand("fail", f"failing_{name}:command", "Fail.")]})
+        result = CliRunner().invoke(group, ["fail"])
+        assert (result.exit_code, result.stdout, result.stderr) == (status, "", printed)

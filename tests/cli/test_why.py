@@ -136,9 +136,7 @@ def test_a_kept_page_is_reported_with_its_earlier_drops(index: Path) -> None:
     assert any(f"{COPY} was dropped: a duplicate of {KEPT}." in line for line in printed)
 
 
-def test_a_forgotten_page_is_reported_as_removed_by_forget_and_by_its_duplicates_as_no_longer_kept(
-    index: Path,
-) -> None:
+def test_a_forgotten_page_is_reported_as_removed_by_forget_and_by_its_duplicates_as_no_longer_kept(index: Path) -> None:
     check_pages(index, {KEPT: PAGES[KEPT]}, journal=SECOND)
     assert any("was unchanged, and passed." in line for line in lines(why(KEPT, index)))
     invoke("forget", index, "--url", KEPT)

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from concurrent.futures import Future
+import asyncio
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
 
-from crawler_dedup import Config, Decision, Deduplicator, IndexUnusable, Verdict
+from crawler_dedup import Config, Decision, Deduplicator, Verdict
 from crawler_dedup.crawl.claims import Claims
 from crawler_dedup.crawl.outages import Outages
 from crawler_dedup.index import unfinished
+from crawler_dedup.system.channel import Failure
 from tests.support.crawling import Running, Site, article, crawl_pages, html, start_script
 from tests.support.versions import REACTORS, SCRAPY
 
@@ -54,28 +55,34 @@ def test_ends_of_claims_are_written_however_often_the_index_fails_or_releases_ar
     logged: list[tuple[object, ...]] = []
     outcomes = iter([False] * failures)
 
-    def end_claim(decision: Decision, *, settled: bool) -> Future[bool]:
-        future: Future[bool] = Future()
+    def end_claim(decision: Decision, *, settled: bool) -> asyncio.Future[bool | Failure]:
+        future = asyncio.get_running_loop().create_future()
         if next(outcomes, True):
             written.append((decision.claim, settled))
             future.set_result(True)
         else:
-            future.set_exception(IndexUnusable("The server is away."))
+            future.set_result(Failure("IndexUnusable", "The server is away.", ""))
         return future
 
     monitor = SimpleNamespace(
         report_claim_end=lambda *_, **__: None, log=lambda _level, _text, *values: logged.append(values)
     )
     outages = Outages(0, cast("Any", monitor), lambda: False)
-    index = cast("Any", SimpleNamespace(end_claim=end_claim))
-    claims = Claims(index, cast("Any", monitor), 1, outages=outages, timeout=1, count_coming=int, note_end=print)
+    workers = cast("Any", SimpleNamespace(end_claim=end_claim))
+    claims = Claims(workers, cast("Any", monitor), 1, outages=outages, on_end=print)
     ends = [(1, True), (1, False), (2, False)]
-    for claim, settled in ends:
-        url = f"http://h/{claim - 1}"
-        assert claims.end(Decision(Verdict.NEW, url, url, "", claim=claim), settled=settled)
-    for _ in range(6):
-        claims.write_again()
-    claims.report_unwritten()
+
+    async def end_all() -> None:
+        for claim, settled in ends:
+            url = f"http://h/{claim - 1}"
+            assert claims.end(Decision(Verdict.NEW, url, url, "", claim=claim), settled=settled)
+        for _ in range(7):
+            await asyncio.sleep(0)  # the futures call back
+            claims.write_again()
+        await asyncio.sleep(0)
+        claims.report_unwritten()
+
+    asyncio.run(end_all())
     assert logged == lines
     assert sorted(written) == sorted([] if lines else ends)
     assert failures != 2 * len(ends) or written == ends

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from urllib.parse import quote
 
@@ -18,7 +18,6 @@ from crawler_dedup.crawl.forms import LIMIT, MAX_FORMS, Forms, FormUse
 from crawler_dedup.signedpage import SignedPage
 from crawler_dedup.signing import forms as signing_forms
 from crawler_dedup.signing.forms import CrawlSigner, FormReader
-from crawler_dedup.signing.messages import SignJob
 from crawler_dedup.signing.signer import Signer
 from crawler_dedup.system.extras import has_extra
 from tests.support.commandline import command
@@ -98,14 +97,18 @@ def lists(number: int) -> tuple[str, str]:
     return f"/page/{number}", f"<title>Page {number}</title><h1>All articles, page {number}</h1><ul>{links}</ul>"
 
 
+def sign_with(signer: CrawlSigner, url: str, body: str) -> tuple[SignedPage, Sequence[bytes]]:
+    return signer.sign(url, body.encode(), encoding="utf-8", key=None, scope="")
+
+
 def reported(page: Page, pages: int = 3 * LIMIT) -> list[tuple[int, FormUse]]:
     """Return at which page which form is reported."""
     forms, signer, reports = Forms(), CrawlSigner(Signer(Config(tokenizer="bigrams"))), []
     for number in range(pages):
         path, body = page(number)
         url = f"http://site{path}"
-        answer = signer.sign(SignJob(url, "utf-8", None, ""), body.encode())
-        if form := forms.add(url, answer.forms):
+        _, read = sign_with(signer, url, body)
+        if form := forms.add(url, read):
             reports.append((number + 1, form))
     return reports
 
@@ -191,14 +194,13 @@ def test_a_page_whose_address_cannot_be_split_or_whose_forms_cannot_be_read_is_s
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     signer = CrawlSigner(Signer(Config(tokenizer="bigrams")))
-    odd = signer.sign(SignJob("http://[a", "utf-8", None, ""), article(1).encode())
+    odd, forms = sign_with(signer, "http://[a", article(1))
     monkeypatch.setattr(FormReader, "read", lambda *_: 1 / 0)
-    unread = signer.sign(SignJob("http://a/", "utf-8", None, ""), article(1).encode())
-    for answer in (odd, unread):
-        assert answer.page is not None
-        assert not answer.page.unsigned
-    assert odd.forms
-    assert unread.forms == ()
+    other, unread = sign_with(signer, "http://a/", article(1))
+    assert not odd.unsigned
+    assert not other.unsigned
+    assert forms
+    assert unread == ()
 
 
 HOSTILE = """

@@ -327,7 +327,7 @@ def test_whatever_goes_wrong_in_the_filter_no_page_is_lost_and_errors_are_counte
     assert [(item["path"], item["verdict"]) for item in crawl.items] == [(path, "unchecked") for path in pages]
     assert {item["decision"]["reason"] for item in crawl.items} == {reason}
     counts = crawl.counts()
-    assert counts.pop("signing/restarts", 0) == (2 if name == "NotSigned" else 0)
+    assert counts.pop("worker/restarts", 0) == (3 if name == "NotSigned" else 0)
     unchecked = f"unchecked/{reason.replace(' ', '_')}"
     assert counts == {"checked": 3, "unchecked": 3, unchecked: 3, f"error/{name}": 3}
     (line,) = crawl.lines("WARNING", "passes unchecked")

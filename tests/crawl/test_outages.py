@@ -7,19 +7,21 @@ import itertools
 import threading
 import time
 from collections.abc import Iterator, Mapping
-from concurrent.futures import Future
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, cast
+from unittest.mock import AsyncMock
 
 import pytest
 
 from crawler_dedup import Config, Decision, Deduplicator, SignedPage, Verdict
-from crawler_dedup.crawl.claims import Claims
+from crawler_dedup.crawl.claims import Claims, Question
 from crawler_dedup.crawl.outages import Outages
 from crawler_dedup.decision import BEING_HANDLED
 from crawler_dedup.errors import ConnectionLost
+from crawler_dedup.system.channel import Failure
 from crawler_dedup.system.extras import has_extra
+from crawler_dedup.worker.messages import Checked, Offer
 from tests.support.crawling import Answer, Page, Site, article, html, run_scrapy, run_script, start_script
 from tests.support.projects import ADDON, PAGES, project
 from tests.support.servers import Server, serving
@@ -242,24 +244,14 @@ def test_an_outage_is_timed_from_its_beginning_also_if_the_server_only_does_not_
 
 
 def test_an_outage_does_not_use_up_the_time_for_which_a_page_waits_for_a_similar_page() -> None:
-    class Index:
-        def __init__(self, *answers: Decision | ConnectionLost) -> None:
-            self._answers = iter(answers)
-
-        def submit(self, *_: object, **__: object) -> Future[list[Decision]]:
-            future: Future[list[Decision]] = Future()
-            answer = next(self._answers)
-            if isinstance(answer, ConnectionLost):
-                future.set_exception(answer)
-            else:
-                future.set_result([answer])
-            return future
-
     alike = Decision(Verdict.UNCHECKED, "http://h/2", "2", "", reason=BEING_HANDLED, duplicate_of="http://h/1")
     duplicate = Decision(Verdict.DUPLICATE, "http://h/2", "2", "", duplicate_of="http://h/1")
-    away = ConnectionLost("The server is away.")
-    index, monitor = Index(alike, away, away, away, alike, duplicate), cast("Any", _Monitor())
-    outages = Outages(60, monitor, lambda: False)
-    claims = Claims(cast("Any", index), monitor, 1, outages=outages, timeout=1, count_coming=int, note_end=print)
+    away = Failure("ConnectionLost", "The server is away.", "")
     page = SignedPage(key="2", url="http://h/2", scope="")
-    assert asyncio.run(asyncio.wait_for(claims.decide(page), 60)).decision is duplicate
+    answers = [Checked(page, outcome) for outcome in (alike, away, away, away, alike, duplicate)]
+    workers, monitor = AsyncMock(), cast("Any", _Monitor())
+    workers.ask.side_effect = answers
+    outages = Outages(60, monitor, lambda: False)
+    claims = Claims(workers, monitor, 1, outages=outages, on_end=print)
+    question = Question(Offer(page, "", is_dry=False), b"")
+    assert asyncio.run(asyncio.wait_for(claims.decide(question), 60)) is duplicate

@@ -7,20 +7,22 @@ import os
 import signal
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
 from scrapy.http import HtmlResponse
 
 from crawler_dedup import Config, Deduplicator, OwnText, own_text
-from crawler_dedup.crawl import text
-from crawler_dedup.crawl.signers import Signers, share_signers
+from crawler_dedup.crawl.slot import NOT_IN_TIME, NotSigned
+from crawler_dedup.crawl.workers import Workers
+from crawler_dedup.pagetext import OwnTextJob
 from crawler_dedup.signing.forms import CrawlSigner
-from crawler_dedup.signing.owntext import OwnTextJob
 from crawler_dedup.signing.signer import Signer
+from crawler_dedup.worker.messages import MakeOwnText
 from tests.support.crawling import Site, html, run_script
 from tests.support.prose import sentences
-from tests.support.signing import JOB, ODD_CONFIG, Log, odd, pids
+from tests.support.signing import URL, Log, odd, open_workers, pids
 
 NOTICE, IMPRINT = (sentence.strip() for sentence in sentences(37, 2))
 SPIDER = """
@@ -52,7 +54,7 @@ def test_in_a_crawl_a_text_is_that_of_a_program_with_the_same_snapshot(tmp_path:
         )
         address = site.url
     unknown, known = (
-        {item["path"]: msgspec.convert(list(item["own"].values()), OwnText) for item in items}
+        {item["path"]: msgspec.convert(["OwnText", *item["own"].values()], OwnText) for item in items}
         for items in (first[:1], second)
     )
     assert [(own.site_known, own.removed, NOTICE in own.text) for own in unknown.values()] == [(False, 0.0, True)]
@@ -66,14 +68,18 @@ def test_in_a_crawl_a_text_is_that_of_a_program_with_the_same_snapshot(tmp_path:
             assert NOTICE not in own.text
 
 
+def sign_with(signer: CrawlSigner, body: bytes) -> None:
+    signer.sign(URL, body, encoding=None, key=None, scope="")
+
+
 def test_a_page_that_was_signed_is_not_read_again(monkeypatch: pytest.MonkeyPatch) -> None:
     signer = CrawlSigner(Signer(Config(tokenizer="bigrams")))
     bodies = [page(number).encode() for number in range(3)]
-    signer.sign(JOB, bodies[0])
+    sign_with(signer, bodies[0])
     first = signer.own_texts.make(bodies[0], OwnTextJob())
     assert not signer.own_texts._pages, "nothing is kept before the first own text"
     for body in bodies:
-        signer.sign(JOB, body)
+        sign_with(signer, body)
     monkeypatch.setattr(Signer, "read_page", None)
     assert signer.own_texts.make(bodies[0], OwnTextJob()) == first
     assert len({signer.own_texts.make(body, OwnTextJob()).text for body in bodies}) == 3
@@ -84,10 +90,10 @@ def test_pages_are_kept_up_to_a_size(monkeypatch: pytest.MonkeyPatch) -> None:
     signer = CrawlSigner(Signer(Config(tokenizer="bigrams")))
     signer.own_texts.make(bodies[0], OwnTextJob())
     for body in bodies[2:]:
-        signer.sign(JOB, body)
-    monkeypatch.setattr("crawler_dedup.signing.owntext._KEPT_BYTES", signer.own_texts._size)
+        sign_with(signer, body)
+    monkeypatch.setattr("crawler_dedup.owntext.text._KEPT_BYTES", signer.own_texts._size)
     for body in (*bodies, *bodies[2:]):
-        signer.sign(JOB, body)
+        sign_with(signer, body)
     assert [body for body, _ in signer.own_texts._pages] == bodies[2:]
 
 
@@ -97,32 +103,32 @@ def test_pages_are_kept_up_to_a_size(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_small_body_that_takes_much_memory_is_not_kept(body: bytes) -> None:
     signer = CrawlSigner(Signer(Config(tokenizer="bigrams")))
     text = signer.own_texts.make(body, OwnTextJob())
-    signer.sign(JOB, body)
+    sign_with(signer, body)
     assert not signer.own_texts._pages
     assert signer.own_texts.make(body, OwnTextJob()) == text
 
 
-# Signing processes that die
+# Workers that die
 
 
 @pytest.fixture
-def signers() -> Iterator[Signers]:
+def workers(tmp_path: Path) -> Iterator[Workers]:
     log = Log()
-    shared = share_signers(ODD_CONFIG, log)  # type: ignore[arg-type]
-    yield shared
-    shared.release(log)  # type: ignore[arg-type]
+    opened = open_workers(tmp_path, log)
+    yield opened
+    opened.kill()
 
 
 def response(body: bytes) -> HtmlResponse:
     return HtmlResponse("http://example.com/", body=body)
 
 
-def test_a_text_is_made_by_another_process_if_its_process_is_killed(signers: Signers) -> None:
+def test_a_text_is_made_by_another_worker_if_its_worker_is_killed(workers: Workers) -> None:
     body = page(1).encode()
 
     async def kill_meanwhile() -> tuple[OwnText, OwnText]:
         before = await own_text(response(body))
-        (pid,) = pids(signers)
+        (pid,) = pids(workers)
         os.kill(pid, signal.SIGSTOP)
         waiting = asyncio.ensure_future(own_text(response(body)))
         await asyncio.sleep(0)
@@ -134,16 +140,20 @@ def test_a_text_is_made_by_another_process_if_its_process_is_killed(signers: Sig
     assert NOTICE in after.text
 
 
-def test_a_page_that_takes_too_long_has_its_visible_text(signers: Signers, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(text, "TIMEOUT", 3.0)
-    (pid,) = pids(signers)
-    os.kill(pid, signal.SIGSTOP)
+def test_a_page_that_takes_too_long_has_its_visible_text(workers: Workers, monkeypatch: pytest.MonkeyPatch) -> None:
+    ask = workers.ask
+
+    async def ask_in_vain(job: Any, *args: Any) -> Any:
+        if isinstance(job, MakeOwnText):
+            raise NotSigned(NOT_IN_TIME)
+        return await ask(job, *args)
+
+    monkeypatch.setattr(workers, "ask", ask_in_vain)
     assert asyncio.run(own_text(response(b"<nav>visible words</nav>"))) == OwnText("visible words")
-    assert pids(signers) != [pid]
 
 
-def test_a_format_that_does_not_exist_is_refused(signers: Signers) -> None:
-    (pid,) = pids(signers)
+def test_a_format_that_does_not_exist_is_refused(workers: Workers) -> None:
+    (pid,) = pids(workers)
     with pytest.raises(ValueError, match="takes 'text' or 'markdown'"):
         asyncio.run(own_text(response(odd("x")), "html"))  # type: ignore[arg-type]
-    assert pids(signers) == [pid]
+    assert pids(workers) == [pid]

@@ -57,12 +57,12 @@ WRONG = {
         "crawler-dedup is switched on, but something that it uses is not configured: no database.",
     ),
     "a server without the extra": (
-        ADDON + "import sys\nsys.modules['redis'] = None\nDEDUP_INDEX = 'redis://127.0.0.1:1/'",
+        ADDON + "import sys\nsys.modules['redis'] = None\nDEDUP_PROCESSES = 0\nDEDUP_INDEX = 'redis://127.0.0.1:1/'",
         "(redis): install crawler-dedup with the extra redis",
     ),
     "an interpreter that is not there": (
         ADDON + "import sys\nsys.executable = '/missing/python'",
-        "The crawl does not start: No signing process can be started: [Errno 2]",
+        "The crawl does not start: No worker process can be started: [Errno 2]",
     ),
     "a data directory that cannot be created": (
         ADDON + "import pathlib\npathlib.Path('.scrapy').symlink_to('/proc/none')",

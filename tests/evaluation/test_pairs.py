@@ -293,37 +293,33 @@ def judged_pair(a: SignedPage, b: SignedPage) -> PairResult:
     return PairResult("set", LabelledPair(a.key, b.key, 1), *documents, ask(a, b), ask(b, a), CONFIG)
 
 
-@pytest.mark.parametrize(("features", "flipped"), [(80, 0), (50, 20)], ids=["duplicate", "none"])
-def test_either_page_of_a_pair_may_be_the_dropped_one_and_the_better_covered_direction_is_shown(
-    features: int, flipped: int
-) -> None:
-    excerpt, whole = signed_page("excerpt", features), signed_page("whole", flipped=flipped)
-    for a, b in ((excerpt, whole), (whole, excerpt)):
-        result = judged_pair(a, b)
-        drops = (result.forward.is_duplicate, result.backward.is_duplicate)
-        assert drops == (not flipped and a is excerpt, not flipped and b is excerpt)
-        assert result.deciding_direction.pair.new is excerpt
+def test_either_page_of_a_pair_may_be_the_dropped_one_and_the_better_covered_direction_is_shown() -> None:
+    for features, flipped in [(80, 0), (50, 20)]:
+        excerpt, whole = signed_page("excerpt", features), signed_page("whole", flipped=flipped)
+        for a, b in ((excerpt, whole), (whole, excerpt)):
+            result = judged_pair(a, b)
+            drops = (result.forward.is_duplicate, result.backward.is_duplicate)
+            assert drops == (not flipped and a is excerpt, not flipped and b is excerpt)
+            assert result.deciding_direction.pair.new is excerpt
 
 
 # Figures
 
 
-@pytest.mark.parametrize(
-    ("hits", "pairs_in_all", "low", "high"),
-    [  # Newcombe, "Two-sided confidence intervals for the single proportion", Statistics in Medicine 17 (1998), table I
+def test_intervals_are_those_of_wilson() -> None:
+    """Newcombe, "Two-sided confidence intervals for the single proportion", Statistics in Medicine 17 (1998), table I."""
+    for hits, pairs_in_all, low, high in [
         (81, 263, 0.2553, 0.3662),
         (15, 148, 0.0624, 0.1605),
         (0, 20, 0.0, 0.1611),
         (1, 29, 0.0061, 0.1718),
-    ],
-)
-def test_intervals_are_those_of_wilson(hits: int, pairs_in_all: int, low: float, high: float) -> None:
-    for share, interval in (
-        (Share(hits, pairs_in_all), (low, high)),
-        (Share(pairs_in_all - hits, pairs_in_all), (1 - high, 1 - low)),
-    ):
-        assert share.interval == pytest.approx(interval, abs=5e-5)
-        assert 0 <= share.interval[0] <= (share.value or 0) <= share.interval[1] <= 1
+    ]:
+        for share, interval in (
+            (Share(hits, pairs_in_all), (low, high)),
+            (Share(pairs_in_all - hits, pairs_in_all), (1 - high, 1 - low)),
+        ):
+            assert share.interval == pytest.approx(interval, abs=5e-5)
+            assert 0 <= share.interval[0] <= (share.value or 0) <= share.interval[1] <= 1
 
 
 def test_without_pairs_there_is_no_share() -> None:

@@ -8,11 +8,10 @@ from pathlib import Path
 
 from crawler_dedup import Decision, SignedPage
 from crawler_dedup.index.index import Index
-from crawler_dedup.index.limits import MAX_ADDRESS_CHARS, MAX_ALSO_AT
+from crawler_dedup.index.layout import RECORDS
+from crawler_dedup.index.limits import MAX_ADDRESS_CHARS, MAX_ALSO_AT, MAX_DROPPED
 from crawler_dedup.index.location import ServerAddress
-from crawler_dedup.index.storage import RECORDS
 from crawler_dedup.index.tables import Tables, number_name
-from crawler_dedup.index.unfinished import MANY_DROPPED
 from crawler_dedup.index.verdicts import RunContext
 from tests.support.indexing import FILING, ByDistance, open_backend
 from tests.support.places import Places
@@ -69,7 +68,7 @@ def test_the_addresses_of_a_page_are_bounded(places: Places) -> None:
 
 
 def test_many_addresses_are_stored_before_the_run_ends(places: Places) -> None:
-    assert 3 * (MAX_ALSO_AT - 1) > MANY_DROPPED
+    assert 3 * (MAX_ALSO_AT - 1) > MAX_DROPPED
     place = places()
     with opened(place) as pages, closing(open_backend(place)) as other:
         for number in range(3):

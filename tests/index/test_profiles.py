@@ -18,12 +18,12 @@ from crawler_dedup.errors import ExportUnreadable, IndexDamaged, IndexMismatch
 from crawler_dedup.index import export, maintenance, runs
 from crawler_dedup.index.export import Export, write_export
 from crawler_dedup.index.index import Index
+from crawler_dedup.index.layout import COUNTS, SITES, SNAPSHOTS, RowTable
 from crawler_dedup.index.limits import MAX_SNAPSHOTS
 from crawler_dedup.index.lmdb.environment import Environment
 from crawler_dedup.index.lmdb.index import DirectoryIndex
 from crawler_dedup.index.maintenance import SiteCheck
 from crawler_dedup.index.profiles import Snapshot
-from crawler_dedup.index.storage import COUNTS, SITES, SNAPSHOTS, RowTable
 from crawler_dedup.index.verdicts import RunContext
 from crawler_dedup.rules.counts import SiteCounts, can_read
 from crawler_dedup.rules.limits import MIN_PAGES
@@ -380,7 +380,7 @@ def test_an_export_with_damaged_sites_changes_nothing(store: DirectoryIndex, tmp
         "snapshots": {"snapshots": [(8, b"\x91")]},
         "number": {"number": 7},
     }
-    damaged = msgspec.structs.replace(site, **damage.get(part, {"pages_counted": 9}))
+    damaged = msgspec.structs.replace(site, **damage.get(part, {"pages_counted": 7}))
     file = tmp_path / "file"
     write_export(file, store.header, [], [damaged])
     with pytest.raises(ExportUnreadable, match="what is known of a site is damaged"):

@@ -18,7 +18,6 @@ from crawler_dedup.index import maintenance, runs
 from crawler_dedup.index.export import Export
 from crawler_dedup.index.limits import MAX_ALIASES
 from crawler_dedup.index.lmdb.index import DirectoryIndex
-from crawler_dedup.index.lmdb.locks import is_held
 from crawler_dedup.index.lmdb.storage import DirectoryStorage
 from crawler_dedup.index.location import Location
 from crawler_dedup.index.records import Record
@@ -26,6 +25,7 @@ from crawler_dedup.index.verdicts import RunContext
 from crawler_dedup.signing.lookup import lookup_of
 from crawler_dedup.signing.text import unpack_text
 from crawler_dedup.system.extras import has_extra
+from crawler_dedup.system.processlock import is_held
 from tests.support.crawling import article
 from tests.support.indexing import FILING, ByDistance, open_store, page, program, running_program, settle
 from tests.support.places import Places

@@ -339,7 +339,7 @@ def test_an_export_leaves_out_records_that_cannot_be_read_and_counts_them(
     unreadable = list[int]()
     with closing(maintenance.open_pages(filled)) as pages:
         written = maintenance.export_index(
-            pages, tmp_path / "file", lambda count: None, note_unreadable=unreadable.append
+            pages, tmp_path / "file", lambda count: None, count_unreadable=unreadable.append
         )
     assert unreadable == [1, 1]
     assert written + 2 in (50, 51)  # the page that is not settled may be among them

@@ -8,6 +8,7 @@ import threading
 import time
 from contextlib import closing, suppress
 from dataclasses import replace
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -292,27 +293,26 @@ def test_a_full_server_fails_offers_and_keeps_what_was_filed(tmp_path: Path) -> 
 def test_a_flushed_index_is_gone_and_is_created_again(address: ServerAddress, server: Server) -> None:
     with Deduplicator.open(server.url(), CONFIG) as run:
         assert check(run, 1) == "new"
-        before = run.run
         server.empty()
         with pytest.raises(IndexGone):
             check(run, 2)
-        run.reopen()
-        assert check(run, 2) == "new"
-        assert (len(run), run.run != before) == (1, True)
+        with Deduplicator.open(server.url(), CONFIG) as other:
+            assert check(other, 2) == "new"
+            assert (len(other), run.run != other.run) == (1, True)
 
 
 def test_ending_a_claim_of_an_earlier_opening_does_not_end_one_of_a_later_opening(
     address: ServerAddress, server: Server
 ) -> None:
-    with Deduplicator.open(server.url(), CONFIG) as run:
+    with Deduplicator.join(server.url(), CONFIG, 1, 0.0, count(1)) as run:
         signed = run.sign("http://a.example/1", article("x").encode())
         (first,) = run.submit([signed], claim=True).result()
         server.empty()
-        run.reopen()
-        (second,) = run.submit([signed], claim=True).result()
-        assert 0 < first.claim != second.claim > 0
-        assert not run.release(first)
-        assert run.settle(second)
+        with Deduplicator.join(server.url(), CONFIG, 1, 0.0, count(10)) as other:
+            (second,) = other.submit([signed], claim=True).result()
+            assert (first.claim, second.claim) == (1, 10)
+            assert not other.release(first)
+            assert other.settle(second)
 
 
 def test_a_client_follows_its_address_from_a_demoted_server_to_the_new_one_and_reads_all_again(tmp_path: Path) -> None:
@@ -373,7 +373,7 @@ def test_a_connection_that_is_lost_after_the_answer_fails_no_offer(
     run.release()
 
 
-def test_a_claim_that_may_have_been_filed_or_not_is_released_later(
+def test_a_claim_that_may_have_been_filed_or_not_ends_with_its_run(
     address: ServerAddress, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from crawler_dedup.index.redis.client import Client
@@ -400,11 +400,12 @@ def test_a_claim_that_may_have_been_filed_or_not_is_released_later(
         assert isinstance(store.offer([page(1, 5)], NEAR, context).exception(), IndexUnusable)
         monkeypatch.undo()
         assert other_store.offer([page(2, 5)], NEAR).result()[0].reason == BEING_HANDLED  # it was filed
-        wait_for(lambda: store.offer([page(3, 2**64 - 1)], NEAR, context).exception() is None)
-        wait_for(lambda: other_store.offer([page(2, 5)], NEAR).result()[0].verdict is Verdict.NEW)
+        settling = replace(context, next_claim=None)
+        wait_for(lambda: store.offer([page(3, 2**64 - 1)], NEAR, settling).exception() is None)
         store.end_run(context, finished=True)
         run.release()
-        assert other_store.tidy(NEAR, 0) == 1  # the page that was claimed later, and never settled
+        assert other_store.tidy(NEAR, 0) == 1
+        assert other_store.offer([page(2, 5)], NEAR).result()[0].verdict is Verdict.NEW
         assert verify(other_store, NEAR) == []
 
 

@@ -16,23 +16,25 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from crawler_dedup.batch.memorystorage import MemoryStorage
-from crawler_dedup.index.layout import NUMBER_BYTES, limit_payloads
-from crawler_dedup.index.profiles import SITE_KEY_BYTES, SNAPSHOT_NUMBER_BYTES
-from crawler_dedup.index.runs import RUN_NAME_BYTES
-from crawler_dedup.index.storage import (
+from crawler_dedup.index.layout import (
     COUNTS,
+    NUMBER_BYTES,
     NUMBERS,
     OVERRIDES,
     RECORDS,
     ROW_TABLES,
+    RUN_NAME_BYTES,
     RUNS,
     SIGNATURES,
+    SITE_KEY_BYTES,
     SITES,
+    SNAPSHOT_NUMBER_BYTES,
     SNAPSHOTS,
     BucketTable,
     RowTable,
-    Storage,
+    limit_payloads,
 )
+from crawler_dedup.index.storage import Storage
 from crawler_dedup.index.tables import Tables
 from tests.support import processes
 from tests.support.indexing import open_backend
@@ -227,8 +229,9 @@ def test_a_long_bucket_keeps_its_order_and_is_read_up_to_a_limit(places: Places)
 
 WRITER = """
 import sys
-from crawler_dedup.index.storage import COUNTS, RUNS, SIGNATURES, SITES
+
 from tests.support.indexing import open_backend
+from crawler_dedup.index.layout import COUNTS, RUNS, SIGNATURES, SITES
 from crawler_dedup.index.location import find_location
 
 backend = open_backend(find_location(sys.argv[1]))

@@ -72,20 +72,20 @@ def measured_by_row(pair: Pair) -> dict[str, str]:
 EXCERPT, WHOLE = prose(3, 30), "\n".join([prose(4, 30), prose(3, 30), prose(5, 40)])
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_a_scheme_measures_an_excerpt_even_if_its_look_up_does_not_find_it(name: str) -> None:
-    signer = Signer(Config(tokenizer="bigrams", scheme=name))
-    part, whole = (examine(html(text).decode(), signer=signer).page for text in (EXCERPT, WHOLE))
-    comparison = compare_signatures(Pair(part, whole, signer.config.max_distance, signer.scheme))
-    assert comparison is not None
-    assert comparison.scheme == signer.scheme.spec
-    assert comparison.is_candidate == signer.scheme.finds(part.signed, whole.signed)
-    measured = signer.scheme.measure(part.signed, whole.signed) or Agreement()
-    for share in ("distance", "resemblance", "coverage"):
-        assert getattr(comparison, share) == getattr(measured, share)
-    if name in ("shingling", "winnowing"):
-        assert not comparison.agree
-        assert (comparison.coverage or 0) > 0.9
+def test_a_scheme_measures_an_excerpt_even_if_its_look_up_does_not_find_it() -> None:
+    for name in NAMES:
+        signer = Signer(Config(tokenizer="bigrams", scheme=name))
+        part, whole = (examine(html(text).decode(), signer=signer).page for text in (EXCERPT, WHOLE))
+        comparison = compare_signatures(Pair(part, whole, signer.config.max_distance, signer.scheme))
+        assert comparison is not None
+        assert comparison.scheme == signer.scheme.spec
+        assert comparison.is_candidate == signer.scheme.finds(part.signed, whole.signed)
+        measured = signer.scheme.measure(part.signed, whole.signed) or Agreement()
+        for share in ("distance", "resemblance", "coverage"):
+            assert getattr(comparison, share) == getattr(measured, share)
+        if name in ("shingling", "winnowing"):
+            assert not comparison.agree
+            assert (comparison.coverage or 0) > 0.9
 
 
 def test_a_scheme_measures_nothing_of_thin_or_unsigned_pages() -> None:
@@ -115,11 +115,11 @@ def test_every_row_shows_its_own_verdict_and_what_it_measured() -> None:
         assert silent <= {"too little text", "alike"}
 
 
-@pytest.mark.parametrize(("new_reason", "kept_reason"), [("too little text", ""), ("", "nested too deep")])
-def test_an_unsigned_page_is_explained_by_one_row(new_reason: str, kept_reason: str) -> None:
-    (row,) = apply_rules(Pair(new(unsigned=new_reason), kept(unsigned=kept_reason), MAX_DISTANCE, SIMHASH))
-    assert (row.rule, row.measured) == ("too little text", new_reason or kept_reason)
-    assert (row.duplicate, row.decides) == (False, True)
+def test_an_unsigned_page_is_explained_by_one_row() -> None:
+    for new_reason, kept_reason in [("too little text", ""), ("", "nested too deep")]:
+        (row,) = apply_rules(Pair(new(unsigned=new_reason), kept(unsigned=kept_reason), MAX_DISTANCE, SIMHASH))
+        assert (row.rule, row.measured) == ("too little text", new_reason or kept_reason)
+        assert (row.duplicate, row.decides) == (False, True)
 
 
 @pytest.mark.parametrize(
@@ -132,7 +132,6 @@ def test_an_unsigned_page_is_explained_by_one_row(new_reason: str, kept_reason: 
         ("signatures far apart", thin(), "they do not agree"),
         ("other titles", {}, "the same title"),
         ("other titles", {"title": "Another"}, "other titles"),
-        ("other titles", {"title": "Another", "url": "http://example.org/"}, "renamed"),
         ("nothing of its own", {}, "a text"),
         ("not covered", {}, "every own block is on the kept page"),
         ("not covered", {"blocks": block(1, Trait.MAIN)}, "the kept page lacks 1 block"),
@@ -141,7 +140,7 @@ def test_an_unsigned_page_is_explained_by_one_row(new_reason: str, kept_reason: 
     ],
 )
 def test_a_row_shows_what_it_measured(row: str, fields: dict[str, object], measured: str) -> None:
-    assert measured_by_row(Pair(new(**fields), kept(heading=1), MAX_DISTANCE, SIMHASH))[row] == measured
+    assert measured_by_row(Pair(new(**fields), kept(), MAX_DISTANCE, SIMHASH))[row] == measured
 
 
 @pytest.mark.parametrize(
@@ -215,11 +214,9 @@ def test_text_after_an_early_end_of_the_page_is_beside_the_main_text() -> None:
     assert examined.beside == ("below the end", "Menu")
 
 
-@pytest.mark.parametrize(
-    "hidden", ["<script>var x = 1</script>", "<style>p {}</style>", "<!-- remark -->", "<template>t</template>"]
-)
-def test_hidden_text_is_not_listed_beside_the_main_text(hidden: str) -> None:
-    assert examine(article(1).replace("<nav></nav>", hidden)).beside == ()
+def test_hidden_text_is_not_listed_beside_the_main_text() -> None:
+    for hidden in ["<script>var x = 1</script>", "<style>p {}</style>", "<!-- remark -->", "<template>t</template>"]:
+        assert examine(article(1).replace("<nav></nav>", hidden)).beside == ()
 
 
 def test_text_that_another_extractor_takes_is_not_beside_it() -> None:

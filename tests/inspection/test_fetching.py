@@ -50,23 +50,17 @@ def drips(start: bytes, drop: bytes) -> Callable[[str, Send], None]:
     return answer
 
 
-@pytest.mark.parametrize(
-    "answer",
-    [
+def test_a_response_that_never_ends_is_abandoned(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fetching, "_MAX_SECONDS", 0.2)
+    for answer in [
         drips(b"", b"H"),
         drips(b"HTTP/1.1 200 OK\r\nX: ", b"x"),
         drips(b"", b"HTTP/1.1 100 Continue\r\n\r\n"),
         drips(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", b"0"),
         drips(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\npage\r\n0\r\n", b"X: trailer\r\n"),
-    ],
-    ids=["status", "header", "interim answers", "size of a chunk", "trailers"],
-)
-def test_a_response_that_never_ends_is_abandoned(
-    monkeypatch: pytest.MonkeyPatch, answer: Callable[[str, Send], None]
-) -> None:
-    monkeypatch.setattr(fetching, "_MAX_SECONDS", 1.0)
-    with answering(answer) as address, pytest.raises(DedupError, match="takes longer than 1 second"):
-        fetch_page(address, 1_000)
+    ]:
+        with answering(answer) as address, pytest.raises(DedupError, match="takes longer than 0 seconds"):
+            fetch_page(address, 1_000)
 
 
 def test_the_body_of_a_redirection_is_not_read() -> None:
@@ -99,11 +93,11 @@ def test_a_redirection_to_an_invalid_address_is_not_followed(target: str) -> Non
         fetch_page(f"{site.url}/", 1_000)
 
 
-@pytest.mark.parametrize("charset", ["idna", "hex", "rot13", "undefined", "no-such-charset"])
-def test_an_encoding_that_decodes_no_text_is_ignored(charset: str) -> None:
-    with Site({"/": html("<p>caf\u00e9</p>", Content_Type=f"text/html; charset={charset}")}) as site:
-        fetched = fetch_page(f"{site.url}/", 1_000)
-    assert (fetched.encoding, fetched.self_describing_body) == (None, "<p>caf\u00e9</p>".encode())
+def test_an_encoding_that_decodes_no_text_is_ignored() -> None:
+    for charset in ["idna", "hex", "rot13", "undefined", "no-such-charset"]:
+        with Site({"/": html("<p>caf\u00e9</p>", Content_Type=f"text/html; charset={charset}")}) as site:
+            fetched = fetch_page(f"{site.url}/", 1_000)
+        assert (fetched.encoding, fetched.self_describing_body) == (None, "<p>caf\u00e9</p>".encode())
 
 
 @pytest.mark.parametrize(

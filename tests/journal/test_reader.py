@@ -102,12 +102,12 @@ def test_every_pair_is_drawn_equally_often() -> None:
     assert all(abs(count - 400) < 100 for count in times.values()), times
 
 
-@pytest.mark.parametrize(("size", "drawn"), [(0, 0), (1, 1), (7, 7), (50, 50), (80, 50)])
-def test_a_sample_has_the_requested_size_and_the_order_of_the_entries(size: int, drawn: int) -> None:
-    entries = [entry(str(number)) for number in range(50)]
-    drawn_urls = [int(entry.url) for entry in sample(iter(entries), size, random.Random(size))]
-    assert len(set(drawn_urls)) == drawn
-    assert drawn_urls == sorted(drawn_urls)
+def test_a_sample_has_the_requested_size_and_the_order_of_the_entries() -> None:
+    for size, drawn in [(0, 0), (1, 1), (7, 7), (50, 50), (80, 50)]:
+        entries = [entry(str(number)) for number in range(50)]
+        drawn_urls = [int(entry.url) for entry in sample(iter(entries), size, random.Random(size))]
+        assert len(set(drawn_urls)) == drawn
+        assert drawn_urls == sorted(drawn_urls)
 
 
 # The duplicates of a page

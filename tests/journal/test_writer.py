@@ -70,22 +70,19 @@ def test_a_file_that_is_renamed_is_followed_by_a_new_one_and_no_line_is_lost(
     assert urls[0] + urls[1] == [f"http://a/{number}" for number in range(40)]
 
 
-@pytest.mark.parametrize(
-    ("line", "age"),
-    [
+def test_another_schema_is_refused_whatever_its_fields(tmp_path: Path) -> None:
+    for line, age in [
         ('{"version":1,"time":"","run":"","event":"drop","spider":"","scope":"","url":""}', "an older"),
         ('{"version":3,"time":"","run":"","event":"drop","spider":"","scope":"","url":""}', "a later"),
         ('{"version":0,"when":"then"}', "an older"),
         ('{"version":3,"event":"seen","url":1}', "a later"),
-    ],
-)
-def test_another_schema_is_refused_whatever_its_fields(tmp_path: Path, line: str, age: str) -> None:
-    path = tmp_path / "journal.jsonl"
-    path.write_text(f"{line}\n")
-    with pytest.raises(
-        DedupError, match=f"line 1, was written by {age} version .* schema {line[11]}; this one reads 2"
-    ):
-        entries(path)
+    ]:
+        path = tmp_path / "journal.jsonl"
+        path.write_text(f"{line}\n")
+        with pytest.raises(
+            DedupError, match=f"line 1, was written by {age} version .* schema {line[11]}; this one reads 2"
+        ):
+            entries(path)
 
 
 def test_a_line_after_an_incomplete_line_of_a_run_that_died_is_complete(tmp_path: Path) -> None:
@@ -232,7 +229,7 @@ def test_marks_and_warnings_of_the_watchdog_are_lines_of_their_own(tmp_path: Pat
     assert [entry and entry.event for entry in pages_of(path)] == ["mark", "watchdog", "mark"]
 
 
-@pytest.mark.parametrize("name", ["%(date)s.jsonl", "100%.jsonl"])
-def test_a_name_that_cannot_be_filled_in_is_reported(name: str) -> None:
-    with pytest.raises(ConfigError, match="DEDUP_JOURNAL"):
-        Config(journal=name)
+def test_a_name_that_cannot_be_filled_in_is_reported() -> None:
+    for name in ["%(date)s.jsonl", "100%.jsonl"]:
+        with pytest.raises(ConfigError, match="DEDUP_JOURNAL"):
+            Config(journal=name)

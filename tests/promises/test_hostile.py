@@ -132,7 +132,7 @@ def test_only_caches_with_a_limit_grow_with_the_number_of_sites(deduplicator: De
     [
         ("config.Config.max_bytes", "too many bytes"),
         ("signing.parsing.MAX_NODES", "too many nodes"),
-        ("signing.outline.MAX_DEPTH", "nested too deep"),
+        ("signing.blockreader.MAX_DEPTH", "nested too deep"),
         ("signing.features.MAX_CHARS", "too many characters"),
     ],
 )

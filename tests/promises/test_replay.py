@@ -29,7 +29,6 @@ from crawler_dedup.index import runs
 from crawler_dedup.index.index import Index
 from crawler_dedup.index.lmdb.environment import Environment
 from crawler_dedup.index.lmdb.index import DirectoryIndex
-from crawler_dedup.index.lmdb.locks import ProcessLock
 from crawler_dedup.index.location import Location, ServerAddress
 from crawler_dedup.index.maintenance import open_to_write
 from crawler_dedup.index.profiles import StoredSite
@@ -37,6 +36,7 @@ from crawler_dedup.index.records import Record
 from crawler_dedup.index.verdicts import RunContext
 from crawler_dedup.rules.matcher import RuleMatcher
 from crawler_dedup.signing.signer import Signer
+from crawler_dedup.system.processlock import ProcessLock
 from tests.support.crawling import article
 from tests.support.examples import examples
 from tests.support.indexing import FILING
@@ -225,7 +225,9 @@ class _Replay:
 
 def _without_addresses(result: Any) -> Any:
     """Return decisions without addresses of duplicates: each process stores those of many decisions together."""
-    return [replace(decision, also_at=()) for decision in result] if isinstance(result, list) else result
+    if not isinstance(result, list):
+        return result
+    return [replace(item, also_at=()) if isinstance(item, Decision) else item for item in result]
 
 
 def contents(backend: Index) -> tuple[list[Record], list[StoredSite]]:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
+from itertools import product
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -253,15 +254,14 @@ def test_charts_have_a_row_for_each_number_and_that_of_distances_a_line_at_the_l
     assert [text_of(row) for row in coverage].count("95 to 96 % 41") == 1
 
 
-@pytest.mark.parametrize("ground", ["--card", "--back"])
-@pytest.mark.parametrize("scheme", [0, 1])
-def test_colours_can_be_distinguished(full_page: str, ground: str, scheme: int) -> None:
-    blocks = re.findall(r":root \{(.*?)\}", full_page, flags=re.DOTALL)
-    colours = dict(re.findall(r"(--[\w-]+): (#[0-9a-f]{3,6});", blocks[scheme]))
-    for name in ("--text", "--soft", "--link"):
-        assert _contrast(colours[name], colours[ground]) >= 4.5, name
-    for name in ("--kept", "--duplicates", "--limit"):  # WCAG 2.2, 1.4.11
-        assert _contrast(colours[name], colours[ground]) >= 3, name
+def test_colours_can_be_distinguished(full_page: str) -> None:
+    for ground, scheme in product(["--card", "--back"], [0, 1]):
+        blocks = re.findall(r":root \{(.*?)\}", full_page, flags=re.DOTALL)
+        colours = dict(re.findall(r"(--[\w-]+): (#[0-9a-f]{3,6});", blocks[scheme]))
+        for name in ("--text", "--soft", "--link"):
+            assert _contrast(colours[name], colours[ground]) >= 4.5, name
+        for name in ("--kept", "--duplicates", "--limit"):  # WCAG 2.2, 1.4.11
+            assert _contrast(colours[name], colours[ground]) >= 3, name
 
 
 def _contrast(first: str, second: str) -> float:
@@ -328,18 +328,15 @@ def test_hostile_addresses_and_titles_are_shown_as_text(tmp_path: Path) -> None:
     assert "javascript:alert(1)" in text_of(root)
 
 
-@pytest.mark.parametrize(
-    ("text", "shown"),
-    [
+def test_text_of_pages_is_shown_without_control_characters() -> None:
+    for text, shown in [
         (" a \n b\u00a0c ", "a b c"),
         ("\u202eabc\u2066", "\ufffdabc\ufffd"),
         ("می\u200cخواهم", "می\u200cخواهم"),
         ("\x1b[31m\ud800", "\ufffd[31m\ufffd"),
         ("x" * 200, "x" * 159 + "…"),
-    ],
-)
-def test_text_of_pages_is_shown_without_control_characters(text: str, shown: str) -> None:
-    assert plain(text) == shown
+    ]:
+        assert plain(text) == shown
 
 
 # What is missing
@@ -398,20 +395,18 @@ def test_lines_that_cannot_be_read_are_reported(tmp_path: Path) -> None:
     assert "44 entries in 1 file." in whole
 
 
-@pytest.mark.parametrize(
-    "odd",
-    [
+def test_odd_figures_of_a_journal_raise_no_error(tmp_path: Path) -> None:
+    odd_figures: list[dict[str, Any]] = [
         {"distance": 99},
         {"distance": -1},
         {"resemblance": 7.5, "coverage": -3.0},
         {"resemblance": 0.0, "coverage": 1.0},
         {"time": "9999-12-31T23:59:59Z"},
         {"duplicate_of": "", "url": ""},
-    ],
-)
-def test_odd_figures_of_a_journal_raise_no_error(tmp_path: Path, odd: dict[str, Any]) -> None:
-    directory = make_index(tmp_path / "index", [replace(record(1, 1), filed=1 << 60)], [entry(1, **odd), entry(2)])
-    assert "</html>" in page_of(directory)
+    ]
+    for number, odd in enumerate(odd_figures):
+        entries = [entry(1, **odd), entry(2)]
+        assert "</html>" in page_of(make_index(tmp_path / str(number), [replace(record(1, 1), filed=1 << 60)], entries))
 
 
 def test_charts_have_no_limits_if_the_scheme_is_another(tmp_path: Path) -> None:
@@ -524,9 +519,11 @@ def test_journals_that_are_given_are_read(full: Path, tmp_path: Path) -> None:
     assert "7 entries in 1 file." in text_of(parsed(tmp_path / "report.html"))
 
 
-@pytest.mark.parametrize(
-    ("make", "arguments", "sentence"),
-    [
+def test_a_call_that_cannot_be_answered_is_refused_with_a_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    calls: list[tuple[Callable[[Path], object], list[str], str]] = [
         (make_index, ["--run", "0000000a"], "Nothing is known of a run 0000000a"),
         (make_index, ["--run", "news"], "'news' is not the number of a run"),
         (make_index, ["--journal", "none.jsonl"], "none.jsonl cannot be read"),
@@ -538,16 +535,12 @@ def test_journals_that_are_given_are_read(full: Path, tmp_path: Path) -> None:
             [],
             "a later version of crawler-dedup",
         ),
-    ],
-)
-def test_a_call_that_cannot_be_answered_is_refused_with_a_sentence(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, make: Callable[[Path], object], arguments: list[str], sentence: str
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "index").mkdir()
-    make(tmp_path / "index")
-    assert sentence in printed_text(cli(tmp_path / "index", *arguments, status=2))
-    assert not (tmp_path / "report.html").exists()
+    ]
+    for number, (make, arguments, sentence) in enumerate(calls):
+        (tmp_path / str(number)).mkdir()
+        make(tmp_path / str(number))
+        assert sentence in printed_text(cli(tmp_path / str(number), *arguments, status=2))
+        assert not (tmp_path / "report.html").exists()
 
 
 @pytest.mark.parametrize("count", [10_000, pytest.param(100_000, marks=pytest.mark.slow)])

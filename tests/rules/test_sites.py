@@ -3,6 +3,7 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Sequence
+from functools import partial
 
 import msgspec
 import numpy as np
@@ -12,8 +13,10 @@ from hypothesis import strategies as st
 
 from crawler_dedup import SignedPage
 from crawler_dedup.index.profiles import StoredSite
+from crawler_dedup.rules import matcher
 from crawler_dedup.rules.counts import SiteCounts, can_read, learn_sites
 from crawler_dedup.rules.limits import MAX_COUNTERS, MIN_PAGES
+from crawler_dedup.rules.matcher import SiteCounter
 from crawler_dedup.rules.sites import UNKNOWN_SITE, SiteProfile, decode_profile, hash_part
 from crawler_dedup.signing.links import MAX_PACKED, Links, unpack_links
 from crawler_dedup.signing.outlinks import find_links
@@ -79,36 +82,41 @@ def test_a_snapshot_is_due_after_8_16_and_32_pages_and_then_after_every_32() -> 
     assert due == [8, 16, 32, 64, 96, 128, 160, 192]
 
 
-@pytest.mark.parametrize(
-    ("having", "pages", "is_frequent"),
-    [(2, 8, False), (3, 8, True), (8, 30, False), (9, 30, True), (14, 50, False), (15, 50, True)],
-)
-def test_links_and_parts_of_titles_on_three_tenths_of_the_pages_and_at_least_three_are_shared(
-    having: int, pages: int, is_frequent: bool
-) -> None:
-    counts = SiteCounts()
-    for number in range(pages):
-        archived = number < having
-        hrefs = [f"/own/{number}", *(["/archive"] if archived else [])]
-        counts.add(page(number, hrefs, title=f"Story {number}{' | Archive' * archived}"))
-    site = counts.make_snapshot()
-    assert (site.navigation == numbers("/archive")) is is_frequent
-    assert (site.titles == {hash_part("archive")}) is is_frequent
+def test_links_and_parts_of_titles_on_three_tenths_of_the_pages_and_at_least_three_are_shared() -> None:
+    for having, pages, is_frequent in [
+        (2, 8, False),
+        (3, 8, True),
+        (8, 30, False),
+        (9, 30, True),
+        (14, 50, False),
+        (15, 50, True),
+    ]:
+        counts = SiteCounts()
+        for number in range(pages):
+            archived = number < having
+            hrefs = [f"/own/{number}", *(["/archive"] if archived else [])]
+            counts.add(page(number, hrefs, title=f"Story {number}{' | Archive' * archived}"))
+        site = counts.make_snapshot()
+        assert (site.navigation == numbers("/archive")) is is_frequent
+        assert (site.titles == {hash_part("archive")}) is is_frequent
 
 
 OF_EIGHT, OF_SIXTEEN = [(3, 8, False, False), (4, 8, True, False)], [(4, 16, False, True), (8, 16, True, False)]
 OF_FORTY = [(6, 40, False, False), (7, 40, False, True), (20, 40, True, False)]
 
 
-@pytest.mark.parametrize(
-    ("having", "pages", "furniture", "shared"),
-    [*OF_EIGHT, (3, 16, False, False), (7, 16, False, True), *OF_SIXTEEN, *OF_FORTY],
-)
-def test_blocks_on_half_the_pages_are_furniture_and_those_on_over_15_percent_and_at_least_four_are_shared(
-    having: int, pages: int, furniture: bool, shared: bool
-) -> None:
-    site = learned(*(page(number, blocks=[7] if number < having else []) for number in range(pages))).make_snapshot()
-    assert (7 in site.furniture, 7 in site.shared) == (furniture, shared)
+def test_blocks_on_half_the_pages_are_furniture_and_those_on_over_15_percent_and_at_least_four_are_shared() -> None:
+    for having, pages, furniture, shared in [
+        *OF_EIGHT,
+        (3, 16, False, False),
+        (7, 16, False, True),
+        *OF_SIXTEEN,
+        *OF_FORTY,
+    ]:
+        site = learned(
+            *(page(number, blocks=[7] if number < having else []) for number in range(pages))
+        ).make_snapshot()
+        assert (7 in site.furniture, 7 in site.shared) == (furniture, shared)
 
 
 def test_a_block_is_shared_only_if_it_occurs_under_different_titles() -> None:
@@ -210,16 +218,33 @@ _PAGES = st.builds(
 def test_counts_continue_unchanged_whenever_they_are_stored_and_read(
     pages: list[SignedPage], data: st.DataObject
 ) -> None:
-    counts, stored = SiteCounts(), b""
+    counts = SiteCounts()
     breaks = data.draw(st.sets(st.integers(0, 80)))
-    resumed = SiteCounts.decode(stored)
+    resumed = SiteCounts.decode(b"", 0)
     for number, page_of_site in enumerate(pages):
         counts.add(page_of_site)
         if number in breaks:
-            resumed = SiteCounts.decode(resumed.encode())
+            resumed = SiteCounts.decode(resumed.encode(), resumed.pages_counted)
         resumed.add(page_of_site)
         assert resumed.encode() == counts.encode()
         assert (resumed.pages_counted, resumed.make_snapshot()) == (counts.pages_counted, counts.make_snapshot())
+
+
+def test_pages_of_many_sites_are_counted_alike_however_little_stays_decoded(monkeypatch: pytest.MonkeyPatch) -> None:
+    def count(counter: SiteCounter) -> list[tuple[bytes, bytes]]:
+        results, counts = [], dict.fromkeys((b"a", b"b"), b"")
+        for number in range(2 * MIN_PAGES):
+            site = b"ab"[number % 2 :][:1]
+            results.append(counter.count(page(number), site, number // 2, counts[site]))
+            counts[site] = results[-1][0]
+        return results
+
+    expected = count(SiteCounter())
+    assert sum(bool(published) for _, published in expected) == 2
+    monkeypatch.setattr(matcher, "_DECODED_BYTES", 0)
+    counter = SiteCounter()
+    assert count(counter) == expected
+    assert not counter._decoded
 
 
 @pytest.mark.parametrize(("blocks", "links"), [(b"12345", b""), (b"", b"123"), (b"1234567", b"1234")])
@@ -236,13 +261,14 @@ def test_a_snapshot_is_read_as_it_was_stored(site: SiteProfile) -> None:
 def test_an_unknown_site_has_no_shared_parts() -> None:
     assert decode_profile(b"") is UNKNOWN_SITE
     assert not UNKNOWN_SITE.is_known
-    assert SiteCounts.decode(b"").pages_counted == 0
+    assert SiteCounts.decode(b"", 0).pages_counted == 0
 
 
 @given(st.binary(max_size=50), st.integers(0, 10_000), st.integers(0, 255))
 def test_damaged_counts_and_snapshots_are_read_or_refused(content: bytes, place: int, byte: int) -> None:
     counts = learned(*(page(number, blocks=[7, number]) for number in range(MIN_PAGES)))
-    for whole, read in ((counts.encode(), SiteCounts.decode), (counts.make_snapshot().encode(), decode_profile)):
+    read_counts = partial(SiteCounts.decode, pages_counted=MIN_PAGES)
+    for whole, read in ((counts.encode(), read_counts), (counts.make_snapshot().encode(), decode_profile)):
         at = place % len(whole)
         for damaged in (content, whole[:at] + bytes([byte]) + whole[at + 1 :], whole[:at]):
             try:
@@ -257,10 +283,10 @@ def test_damaged_counts_and_snapshots_are_read_or_refused(content: bytes, place:
 # Many sites
 
 
-def counted(*, pages_counted: int = 100, pages: int = 100, times: int = 1) -> bytes:
+def counted(*, pages: int = 100, times: int = 1) -> bytes:
     """Return counts of a site that claim these numbers of pages, and of *times* for what stands on its pages."""
     counts = learned(*map(page, range(min(times, 2))))
-    counts.pages_counted, counts._pages = pages_counted, pages
+    counts._pages = pages
     counts._counters = counts._counters + np.uint64((max(times, 2) - 2) << 16)
     return counts.encode()
 
@@ -269,28 +295,24 @@ def snapshot(number: int, hashes: int = 5) -> tuple[int, bytes]:
     return number, SiteProfile(number, furniture=frozenset(range(hashes))).encode()
 
 
-@pytest.mark.parametrize(
-    ("pages_counted", "number", "counts", "snapshots", "expected"),
-    [
+def test_a_stored_site_with_impossible_values_is_refused() -> None:
+    for pages_counted, number, counts, snapshots, expected in [
         (100, 96, counted(), [snapshot(64), snapshot(96)], True),
         (100, 0, counted(), [], True),
-        (1 << 41, 96, counted(pages_counted=1 << 41), [snapshot(96)], False),
+        (1 << 41, 96, counted(), [snapshot(96)], False),
         (100, 95, counted(), [snapshot(96)], False),
         (100, 1 << 41, counted(), [snapshot(96)], False),
         (100, 500, counted(), [], False),
         (100, 128, counted(), [snapshot(128)], False),
-        (300, 0, counted(pages_counted=300, pages=240, times=240), [], True),
-        (300, 0, counted(pages_counted=300, pages=241), [], False),
+        (300, 0, counted(pages=240, times=240), [], True),
+        (300, 0, counted(pages=241), [], False),
+        (99, 0, counted(), [], False),
         (100, 0, counted(pages=0), [], False),
         (100, 0, counted(pages=50, times=51), [], False),
         (100, 96, counted(), [snapshot(96, MAX_COUNTERS)], True),
         (100, 96, counted(), [snapshot(96, MAX_COUNTERS + 1)], False),
-    ],
-)
-def test_a_stored_site_with_impossible_values_is_refused(
-    pages_counted: int, number: int, counts: bytes, snapshots: list[tuple[int, bytes]], expected: bool
-) -> None:
-    assert can_read(StoredSite(bytes(12), pages_counted, number, 0, counts, snapshots)) is expected
+    ]:
+        assert can_read(StoredSite(bytes(12), pages_counted, number, 0, counts, snapshots)) is expected
 
 
 def test_sites_are_distinguished_except_by_www_case_scheme_or_its_port() -> None:
@@ -309,7 +331,7 @@ def test_scopes_are_distinguished() -> None:
     assert sites.profile_of(page(1)) is UNKNOWN_SITE
 
 
-@pytest.mark.parametrize("url", ["", "notes.html", "/path", "http://[broken", "mailto:a@b"])
-def test_pages_without_a_host_belong_to_no_site(url: str) -> None:
-    sites = learn_sites(page(number, url=url) for number in range(MIN_PAGES))
-    assert sites.profile_of(page(1, url=url)) is UNKNOWN_SITE
+def test_pages_without_a_host_belong_to_no_site() -> None:
+    for url in ["", "notes.html", "/path", "http://[broken", "mailto:a@b"]:
+        sites = learn_sites(page(number, url=url) for number in range(MIN_PAGES))
+        assert sites.profile_of(page(1, url=url)) is UNKNOWN_SITE

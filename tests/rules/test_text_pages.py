@@ -204,6 +204,18 @@ def test_before_the_site_is_known_a_part_of_the_title_in_a_heading_is_that_of_th
     assert mirror.check("/other", titled("Boats - Mirror", "Boats")).verdict is Verdict.NEW
 
 
+def test_before_the_site_is_known_a_title_that_the_kept_page_names_may_name_the_site_in_another_way(
+    crawl: Crawl,
+) -> None:
+    kept = titled("Ferries in winter: Helsinki - Tea House Weblog", "Ferries in winter: Helsinki")
+    in_a_link = "</h1><h1><a href=/>Tea House</a></h1><h1><a href=/b>{}</a></h1><h2>Winter</h2><h1>"
+    assert crawl.check("/a", kept).verdict is Verdict.NEW
+    named = titled("Ferries in winter: Helsinki | Tea House", in_a_link.format("Ferries in winter: Helsinki"))
+    assert is_duplicate(crawl.check("/b", named), "http://h/a", "alike")
+    other = titled("Ferries in winter: Tallinn | Tea House", in_a_link.format("Ferries in winter: Tallinn"))
+    assert crawl.check("/c", other).verdict is Verdict.NEW
+
+
 def test_the_name_of_the_site_in_a_linked_heading_does_not_name_the_page(crawl: Crawl) -> None:
     for number, thing in enumerate(("Widget", "Gadget")):
         heading = "</h1><h1><a href=/>Acme</a>"

@@ -58,21 +58,19 @@ def test_short_pages_with_the_same_text_title_and_links_are_duplicates(crawl: Cr
 
 
 @knowing
-@pytest.mark.parametrize(
-    "changed",
-    [
+def test_a_short_page_with_another_text_title_or_link_is_kept(crawl: Crawl) -> None:
+    crawl.check("/1", notice())
+    changes = [
         notice(NOTICE.replace("Monday", "Sunday")),
         notice(NOTICE + " sharp"),
         notice(NOTICE.replace("closed on", "closed")),
         notice(title="Remark | Tea House", name="Remark"),
         notice(link="/hours/today"),
         notice(extra='<p><a href="/files/day.pdf">the paper</a></p>'),
-    ],
-)
-def test_a_short_page_with_another_text_title_or_link_is_kept(crawl: Crawl, changed: str) -> None:
-    crawl.check("/1", notice())
-    assert crawl.kind(changed) is PageKind.THIN
-    assert crawl.check("/2", changed).verdict is Verdict.NEW
+    ]
+    for number, changed in enumerate(changes, 2):
+        assert crawl.kind(changed) is PageKind.THIN
+        assert crawl.check(f"/{number}", changed).verdict is Verdict.NEW
 
 
 @knowing
@@ -313,10 +311,7 @@ def test_what_another_host_writes_on_all_its_pages_is_not_ignored_here(crawl: Cr
     assert crawl.check("/remark", remark("a", frame=heading)).verdict is Verdict.NEW
 
 
-@pytest.mark.parametrize(
-    ("first_line", "second_line"),
-    [("Size S", "Size M"), ("", "Cancelled"), ("Cancelled", "")],
-)
+@pytest.mark.parametrize(("first_line", "second_line"), [("Size S", "Size M"), ("", "Cancelled"), ("Cancelled", "")])
 def test_a_short_line_makes_another_page_if_there_is_little_else(
     crawl: Crawl, first_line: str, second_line: str
 ) -> None:

@@ -153,17 +153,17 @@ def test_options_and_the_title_change_the_signature_of_a_page_and_not_its_featur
 # Tables
 
 
-@pytest.mark.parametrize("tables", DESIGNS)
-def test_a_distance_that_the_tables_do_not_find_is_refused_with_a_sentence(tables: int) -> None:
-    reach = DESIGNS[tables].max_distance
-    for distance in range(8):
-        near = Config(max_distance=distance)
-        if distance <= reach:
-            assert scheme_of(f"simhash tables={tables}", near).spec.endswith(f"tables={tables}")
-            continue
-        with pytest.raises(ConfigError) as refused:
-            scheme_of(f"simhash tables={tables}", near)
-        assert str(refused.value) == (
-            f"DEDUP_MAX_DISTANCE = {distance} is not allowed with the scheme simhash tables={tables};"
-            f" {tables} tables find distances to {reach}."
-        )
+def test_a_distance_that_the_tables_do_not_find_is_refused_with_a_sentence() -> None:
+    for tables in DESIGNS:
+        reach = DESIGNS[tables].max_distance
+        for distance in range(8):
+            near = Config(max_distance=distance)
+            if distance <= reach:
+                assert scheme_of(f"simhash tables={tables}", near).spec.endswith(f"tables={tables}")
+                continue
+            with pytest.raises(ConfigError) as refused:
+                scheme_of(f"simhash tables={tables}", near)
+            assert str(refused.value) == (
+                f"DEDUP_MAX_DISTANCE = {distance} is not allowed with the scheme simhash tables={tables};"
+                f" {tables} tables find distances to {reach}."
+            )

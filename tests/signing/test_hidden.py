@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
-from itertools import compress
+from itertools import compress, product
 from pathlib import Path
 from shutil import which
 
@@ -61,16 +61,15 @@ def shown(markup: str) -> list[str]:
     return [block.shown for block in read_outline(parse(markup.encode())).blocks]
 
 
-@pytest.mark.parametrize(("markup", "words"), [*CASES.items(), *((markup, "") for markup in HIDDEN_TO_BE_SAFE)])
-def test_no_block_shows_what_chromium_hides(markup: str, words: str) -> None:
-    body = f"<body><div>{markup}</div>"
-    assert "".join("".join(shown(body)).split()) == "".join(words.split())
-    assert words or not letters(without_hidden(parse(body.encode())))
+def test_no_block_shows_what_chromium_hides() -> None:
+    for markup, expected in [*CASES.items(), *((markup, "") for markup in HIDDEN_TO_BE_SAFE)]:
+        body = f"<body><div>{markup}</div>"
+        assert "".join("".join(shown(body)).split()) == "".join(expected.split())
+        assert expected or not letters(without_hidden(parse(body.encode())))
 
 
-@pytest.mark.parametrize(
-    ("markup", "expected"),
-    [
+def test_hidden_text_is_not_shown_and_all_other_text_is() -> None:
+    for markup, expected in [
         ("<p>some <b hidden>hidden</b> words</p>", ["some words"]),
         ("<p>to<span hidden>day</span>gether</p>", ["together"]),
         ("<p><i hidden>a</i>b<i hidden>c</i>d<i hidden>e</i></p>", ["bd"]),
@@ -89,12 +88,10 @@ def test_no_block_shows_what_chromium_hides(markup: str, words: str) -> None:
         ("<body style='display:none'><p>a</p></body>", [""]),
         ("<p>a</p></html><div hidden>b</div>c", ["a", "", "c"]),
         ("<p hidden>a<!-- x -->b</p><?y?>c", ["", "c"]),
-    ],
-)  # fmt: skip
-def test_hidden_text_is_not_shown_and_all_other_text_is(markup: str, expected: list[str]) -> None:
-    assert shown(markup) == expected
-    if "</html>" not in markup:  # the text after it does not belong to the copied tree
-        assert letters(without_hidden(parse(markup.encode()))) == "".join("".join(expected).split())
+    ]:  # fmt: skip
+        assert shown(markup) == expected
+        if "</html>" not in markup:  # the text after it does not belong to the copied tree
+            assert letters(without_hidden(parse(markup.encode()))) == "".join("".join(expected).split())
 
 
 def letters(tree: HtmlElement) -> str:
@@ -182,18 +179,18 @@ def test_a_whole_page_in_a_closed_element_covers_nothing_and_keeps_its_text(tag:
     assert sentences("depot")[3][3:-4] in SIGNER.main_text(decoy.encode(), "utf-8")
 
 
-@pytest.mark.parametrize(
-    "scheme", ["simhash", "minhash", "shingling lookup=minima threshold=0.3", "sentences", "checksums"]
-)
-@pytest.mark.parametrize("extractor", ["paragraphs", "trafilatura"])
-def test_hidden_text_covers_nothing_with_every_scheme_and_extractor(scheme: str, extractor: str) -> None:
-    signer = Signer(Config(tokenizer="bigrams", scheme=scheme, extractor=extractor))
-    parts = sentences("depot")
-    decoy = page(*parts[:5], f"<div hidden>{''.join(parts[5:])}</div>")
-    assert covers(page(*parts), page(*parts) + " ", signer)
-    assert not covers(decoy, page(*parts), signer)
-    assert not covers(decoy, page(*(part.replace(".", " today.") for part in parts)), signer)
-    assert covers(decoy, decoy.replace("</h1>", "</h1><!-- other bytes -->"), signer)
+def test_hidden_text_covers_nothing_with_every_scheme_and_extractor() -> None:
+    for scheme, extractor in product(
+        ["simhash", "minhash", "shingling lookup=minima threshold=0.3", "sentences", "checksums"],
+        ["paragraphs", "trafilatura"],
+    ):
+        signer = Signer(Config(tokenizer="bigrams", scheme=scheme, extractor=extractor))
+        parts = sentences("depot")
+        decoy = page(*parts[:5], f"<div hidden>{''.join(parts[5:])}</div>")
+        assert covers(page(*parts), page(*parts) + " ", signer)
+        assert not covers(decoy, page(*parts), signer)
+        assert not covers(decoy, page(*(part.replace(".", " today.") for part in parts)), signer)
+        assert covers(decoy, decoy.replace("</h1>", "</h1><!-- other bytes -->"), signer)
 
 
 # Tabs and accordions
@@ -236,21 +233,18 @@ NOTICE = page(
 )
 
 
-@pytest.mark.parametrize(
-    ("whole", "part"),
-    [
+def test_a_list_and_a_short_page_are_covered_by_equal_pages_but_not_by_hidden_text() -> None:
+    for whole, part in [
         (ARCHIVE, STORIES),
         (ARCHIVE, ALL),
         (NOTICE, "because of the storm; call the pilot station."),
         (NOTICE, '<img src="/storm.png">'),
-    ],
-)
-def test_a_list_and_a_short_page_are_covered_by_equal_pages_but_not_by_hidden_text(whole: str, part: str) -> None:
-    assert signed(whole).kind is PageKind.THIN
-    menu = whole.replace("<main>", "<main><div hidden>Close <a href=/news>News</a></div>")
-    assert covers(menu, menu + " ")
-    for element in ("<span hidden>{}</span>", "<span style='visibility:hidden'>{}</span>"):
-        assert not covers(whole.replace(part, element.format(part)), whole)
+    ]:
+        assert signed(whole).kind is PageKind.THIN
+        menu = whole.replace("<main>", "<main><div hidden>Close <a href=/news>News</a></div>")
+        assert covers(menu, menu + " ")
+        for element in ("<span hidden>{}</span>", "<span style='visibility:hidden'>{}</span>"):
+            assert not covers(whole.replace(part, element.format(part)), whole)
 
 
 def test_a_list_that_is_mostly_hidden_is_not_signed() -> None:
@@ -290,14 +284,14 @@ def revealing(markup: str, frame: str = FRAME, seed: str = "depot") -> str:
 SHOWN = revealing("<main><h1>{title}</h1>{text}</main>")
 
 
-@pytest.mark.parametrize("kind", REVEALED.values(), ids=REVEALED)
-def test_a_page_that_shows_nothing_else_is_judged_by_what_is_revealed(kind: str) -> None:
-    revealed = revealing(kind)
-    assert covers(revealed, revealed + " ")
-    assert covers(SHOWN, revealed)
-    assert covers(revealed, SHOWN)
-    assert not covers(revealed, revealing(kind, seed="ferry"))
-    assert signed(revealed, signer=Signer(Config(tokenizer="bigrams", extractor="trafilatura"))).unsigned == ""
+def test_a_page_that_shows_nothing_else_is_judged_by_what_is_revealed() -> None:
+    for kind in REVEALED.values():
+        revealed = revealing(kind)
+        assert covers(revealed, revealed + " ")
+        assert covers(SHOWN, revealed)
+        assert covers(revealed, SHOWN)
+        assert not covers(revealed, revealing(kind, seed="ferry"))
+        assert signed(revealed, signer=Signer(Config(tokenizer="bigrams", extractor="trafilatura"))).unsigned == ""
 
 
 SAYING = [
@@ -307,16 +301,15 @@ SAYING = [
 ]
 
 
-@pytest.mark.parametrize("kind", REVEALED.values(), ids=REVEALED)
-@pytest.mark.parametrize("extractor", ["paragraphs", "trafilatura"])
-def test_nothing_is_revealed_on_a_page_that_says_something_besides(kind: str, extractor: str) -> None:
-    signer = Signer(Config(tokenizer="bigrams", extractor=extractor))
-    assert {signed(revealing(kind, frame), signer=signer).unsigned for frame in SAYING} == {"mostly hidden"}
+def test_nothing_is_revealed_on_a_page_that_says_something_besides() -> None:
+    for kind, extractor in product(REVEALED.values(), ["paragraphs", "trafilatura"]):
+        signer = Signer(Config(tokenizer="bigrams", extractor=extractor))
+        assert {signed(revealing(kind, frame), signer=signer).unsigned for frame in SAYING} == {"mostly hidden"}
 
 
-@pytest.mark.parametrize("kind", HIDDEN.values(), ids=HIDDEN)
-def test_what_is_hidden_for_every_reader_is_not_revealed(kind: str) -> None:
-    assert signed(revealing(kind)).unsigned == "mostly hidden"
+def test_what_is_hidden_for_every_reader_is_not_revealed() -> None:
+    for kind in HIDDEN.values():
+        assert signed(revealing(kind)).unsigned == "mostly hidden"
 
 
 def test_a_main_text_that_is_partly_shown_reveals_nothing() -> None:

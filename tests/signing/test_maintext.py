@@ -77,9 +77,8 @@ def attributes(count: int, value: str = "") -> str:
     return "".join(f" a{number}{value}" for number in range(count))
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
+def test_attributes_that_take_long_to_parse_are_counted_wherever_they_stand() -> None:
+    for markup in [
         f"<p{attributes(20_000)}>",
         f"<p{attributes(20_000, chr(61) + chr(34) + '>' + chr(34))}>",
         f"<p{attributes(20_000)}>".replace(" ", "/"),
@@ -89,16 +88,13 @@ def attributes(count: int, value: str = "") -> str:
         f"<textarea><script></textarea><p{attributes(20_000)}>",
         f"<!--><p{attributes(20_000)}>",
         f"<p ='><p{attributes(20_000)}>",
-    ],
-)
-def test_attributes_that_take_long_to_parse_are_counted_wherever_they_stand(text: str) -> None:
-    with pytest.raises(BeyondLimits, match="too many attributes"):
-        check_attributes(text)
+    ]:
+        with pytest.raises(BeyondLimits, match="too many attributes"):
+            check_attributes(markup)
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
+def test_text_that_only_looks_like_attributes_is_not_counted() -> None:
+    for markup in [
         f"<script>for (i = 0; i<n.length; i++) {{{'f(a, b / c); ' * 20_000}}}</script><p>text",
         f"<!-- <p{attributes(20_000)}> --><p>text",
         f"<p title='<p{attributes(20_000)}>'>text",
@@ -106,10 +102,8 @@ def test_attributes_that_take_long_to_parse_are_counted_wherever_they_stand(text
         f"<p{attributes(100)}>" * 5_000,
         "<p" + " a=1" * 50_000 + ">",
         " " * 50_000,
-    ],
-)
-def test_text_that_only_looks_like_attributes_is_not_counted(text: str) -> None:
-    check_attributes(text)
+    ]:
+        check_attributes(markup)
 
 
 # Extractors
@@ -159,33 +153,27 @@ def test_trafilatura_is_selected_by_its_name() -> None:
     assert extracted("trafilatura") == extract_with_trafilatura(parse(BODY)) != ""
 
 
-@pytest.mark.parametrize(
-    ("name", "text"),
-    [
+def test_a_function_is_selected_by_its_import_path() -> None:
+    for name, expected in [
         *((f"{__name__}{dot}headings", "Article x" * 20) for dot in ".:"),
         *((f"{__name__}{dot}Of.paragraphs", Of.paragraphs(parse(BODY))) for dot in ".:"),
-    ],
-)
-def test_a_function_is_selected_by_its_import_path(name: str, text: str) -> None:
-    assert extracted(Config(extractor=name).extractor) == text
+    ]:
+        assert extracted(Config(extractor=name).extractor) == expected
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
+def test_an_import_path_that_does_not_exist_is_a_configuration_error(tmp_path: Path) -> None:
+    for name in [
         "no_such_package.function",
         "crawler_dedup.no_such_module",
         "crawler_dedup.signing.extractors:no_such_function",
         "crawler_dedup.signing.extractors:extract_with_trafilatura:twice",
         "crawler_dedup..maintext",
         "..",
-    ],
-)
-def test_an_import_path_that_does_not_exist_is_a_configuration_error(tmp_path: Path, name: str) -> None:
-    with pytest.raises(ConfigError, match=r"^DEDUP_EXTRACTOR = '.*' cannot be imported: .") as caught:
-        Deduplicator.open(tmp_path / "index", Config(extractor=name))
-    assert repr(name) in str(caught.value)
-    assert not (tmp_path / "index").exists()
+    ]:
+        with pytest.raises(ConfigError, match=r"^DEDUP_EXTRACTOR = '.*' cannot be imported: .") as caught:
+            Deduplicator.open(tmp_path / "index", Config(extractor=name))
+        assert repr(name) in str(caught.value)
+        assert not (tmp_path / "index").exists()
 
 
 @pytest.mark.parametrize("name", ["crawler_dedup.signing.extractors", f"{__name__}.not_callable", f"{__name__}:"])
@@ -194,10 +182,10 @@ def test_an_import_path_of_something_that_is_not_a_function_is_a_configuration_e
         Deduplicator.open(tmp_path / "index", Config(extractor=name))
 
 
-@pytest.mark.parametrize("name", ["", "jusText", "paragraph", "extract", 5, None, extract_with_trafilatura])
-def test_an_invalid_name_is_a_configuration_error(name: object) -> None:
-    with pytest.raises(ConfigError, match="DEDUP_EXTRACTOR"):
-        Config(extractor=name)  # type: ignore[arg-type]
+def test_an_invalid_name_is_a_configuration_error() -> None:
+    for name in ["", "jusText", "paragraph", "extract", 5, None, extract_with_trafilatura]:
+        with pytest.raises(ConfigError, match="DEDUP_EXTRACTOR"):
+            Config(extractor=name)  # type: ignore[arg-type]
 
 
 NAMES = ["paragraphs", "trafilatura", f"{__name__}.headings", f"{__name__}.Of.paragraphs"]

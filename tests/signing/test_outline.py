@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import product
 
 import pytest
 from hypothesis import example, given, settings
@@ -64,28 +65,31 @@ WHOLE_PAGE = f"<header>a</header><h1>Harbour</h1><div>{TEXT}</div>"
 SWALLOWING = ["aside", "button", "dialog", "menu", "nav", "noscript"]
 
 
-@pytest.mark.parametrize("tag", SWALLOWING)
-@pytest.mark.parametrize("part", ["<main></main>", "<article></article>", "<footer></footer>"])
-def test_an_element_that_contains_the_whole_page_by_mistake_is_read(tag: str, part: str) -> None:
-    tree = exactly(f"<div>menu</div><{tag}>{WHOLE_PAGE}{part}</{tag}>")
-    assert [block.text for block in read_outline(tree).blocks] == ["menu", "a", "Harbour", TEXT.strip()]
+def test_an_element_that_contains_the_whole_page_by_mistake_is_read() -> None:
+    for tag, part in product(SWALLOWING, ["<main></main>", "<article></article>", "<footer></footer>"]):
+        tree = exactly(f"<div>menu</div><{tag}>{WHOLE_PAGE}{part}</{tag}>")
+        assert [block.text for block in read_outline(tree).blocks] == ["menu", "a", "Harbour", TEXT.strip()]
 
 
-@pytest.mark.parametrize("tag", "applet aside audio button canvas dialog menu nav object video".split())
-def test_what_follows_in_an_element_that_is_not_closed_is_read(tag: str) -> None:
-    tree = parse(
-        f"<body><h1>The old harbour house</h1><div><{tag}><h2>Ropes</h2><p>{TEXT * 3}</p></div></body>".encode()
-    )
-    assert [block.text for block in read_outline(tree).blocks] == ["The old harbour house", "Ropes", (TEXT * 3).strip()]
+def test_what_follows_in_an_element_that_is_not_closed_is_read() -> None:
+    for tag in "applet aside audio button canvas dialog menu nav object video".split():
+        tree = parse(
+            f"<body><h1>The old harbour house</h1><div><{tag}><h2>Ropes</h2><p>{TEXT * 3}</p></div></body>".encode()
+        )
+        assert [block.text for block in read_outline(tree).blocks] == [
+            "The old harbour house",
+            "Ropes",
+            (TEXT * 3).strip(),
+        ]
 
 
-@pytest.mark.parametrize("tag", ["bgsound", "embed", "EMBED", "keygen", "wbr"])
-def test_an_element_that_has_no_content_in_html_is_empty_whichever_parser_reads_it(tag: str) -> None:
-    page = "<title>{0}</title><p>a{0}b</p>{0}<h2>c</h2><p>{0}d<p>e</p><!-- {0} --></body></html>{0}<p>f"
-    tree = parse(page.format(f"<{tag} src=x.mid hidden=true>").encode())
-    closed = parse(page.format(f"<{tag} src=x.mid hidden=true></{tag}>").encode())
-    assert read_outline(tree).blocks == read_outline(closed).blocks
-    assert all(not len(element) and not element.text for element in tree.iter(tag.lower()))
+def test_an_element_that_has_no_content_in_html_is_empty_whichever_parser_reads_it() -> None:
+    for tag in ["bgsound", "embed", "EMBED", "keygen", "wbr"]:
+        page = "<title>{0}</title><p>a{0}b</p>{0}<h2>c</h2><p>{0}d<p>e</p><!-- {0} --></body></html>{0}<p>f"
+        tree = parse(page.format(f"<{tag} src=x.mid hidden=true>").encode())
+        closed = parse(page.format(f"<{tag} src=x.mid hidden=true></{tag}>").encode())
+        assert read_outline(tree).blocks == read_outline(closed).blocks
+        assert all(not len(element) and not element.text for element in tree.iter(tag.lower()))
 
 
 def test_such_an_element_within_another_one_is_read() -> None:
@@ -96,9 +100,8 @@ def test_such_an_element_within_another_one_is_read() -> None:
     assert [block.text for block in read_outline(tree).blocks] == ["Boats", TEXT[:220].strip(), "Harbour", TEXT.strip()]
 
 
-@pytest.mark.parametrize(
-    "markup",
-    [
+def test_an_element_that_contains_no_whole_page_or_less_than_the_rest_is_not_read() -> None:
+    for markup in [
         f"<aside><section><h1>About me</h1><p>{TEXT * 3}</p></section></aside>",  # beside an application
         f"<h2>The old harbour house</h2><aside><h2>About me</h2><p>{TEXT * 3}</p></aside><p>more</p>",
         f"<h2>The old harbour house</h2><footer><h2>About me</h2><p>{TEXT * 3}</p></footer>",
@@ -108,12 +111,10 @@ def test_such_an_element_within_another_one_is_read() -> None:
         "<noscript><h1>Harbour</h1><p>Switch scripts on.</p><footer></footer></noscript>",
         f"<nav><h1>Harbour</h1><p><a href='/'>{TEXT}</a></p><main></main></nav>",
         f"<nav><h1>Harbour</h1>{TEXT[:230]}<main></main></nav><p>{TEXT} {TEXT}</p>",
-    ],
-)
-def test_an_element_that_contains_no_whole_page_or_less_than_the_rest_is_not_read(markup: str) -> None:
-    read = [block.text for block in read_outline(exactly(f"<p>text</p>{markup}")).blocks]
-    assert read[0] == "text"
-    assert not {"Harbour", "About me"} & {*read}
+    ]:
+        read = [block.text for block in read_outline(exactly(f"<p>text</p>{markup}")).blocks]
+        assert read[0] == "text"
+        assert not {"Harbour", "About me"} & {*read}
 
 
 def test_blocks_in_elements_with_the_same_names_have_the_same_place() -> None:
@@ -135,9 +136,8 @@ def linked(markup: str) -> list[tuple[str, int]]:
     return [(block.text, block.linked) for block in read_outline(exactly(markup)).blocks]
 
 
-@pytest.mark.parametrize(
-    ("markup", "expected"),
-    [
+def test_text_in_links_is_counted() -> None:
+    for markup, expected in [
         (
             '<p>go <a href="/x"> to\n the <b>inn</b> </a> or <a href="/y">茶馆</a>, now</p>',
             [("go to the inn or 茶馆, now", len("to the inn") + 6)],
@@ -156,10 +156,8 @@ def linked(markup: str) -> list[tuple[str, int]]:
         ('<ul><li> <a href="/x"><div class="icon"></div>name</a></li></ul>', [("name", 4)]),
         ('<svg hidden=""><text>heat</text></svg><p>a<img src="x"/>b</p>', [("heat", 0), ("ab", 0)]),
         ("<p>the 5<!-- -->th <svg><title>star</title><path d='M1'/></svg>below</p>", [("the 5th below", 0)]),
-    ],
-)
-def test_text_in_links_is_counted(markup: str, expected: list[tuple[str, int]]) -> None:
-    assert linked(markup) == expected
+    ]:
+        assert linked(markup) == expected
 
 
 BEFORE_A_CARD = '<div>running text <a href="/x"><div>card</div></a> goes on</div>'
@@ -168,9 +166,8 @@ BEFORE_A_CARD = '<div>running text <a href="/x"><div>card</div></a> goes on</div
 # Groups
 
 
-@pytest.mark.parametrize(
-    ("markup", "expected"),
-    [
+def test_paragraphs_of_one_element_and_lines_of_one_list_belong_together() -> None:
+    for markup, expected in [
         ("<div><h1>a</h1><p>b</p><h6>c</h6>d<p>e</p><blockquote>f</blockquote></div>", ["a b c d e f"]),
         ("<div><p>a</p></div><div><p>b</p></div><section>c</section>", ["a", "b", "c"]),
         ("<div><p>a</p><div>b</div><p>c</p></div>", ["a c", "b"]),
@@ -185,13 +182,11 @@ BEFORE_A_CARD = '<div>running text <a href="/x"><div>card</div></a> goes on</div
             "<table><tr><td>a<table><tr><td>b</td><td>c</td></tr></table>d</td><td><ul><li>e</li></ul></td></tr></table>",
             ["a d", "b c", "e"],
         ),
-    ],
-)
-def test_paragraphs_of_one_element_and_lines_of_one_list_belong_together(markup: str, expected: list[str]) -> None:
-    texts_of_groups: dict[int, list[str]] = {}
-    for block in read_outline(exactly(markup)).blocks:
-        texts_of_groups.setdefault(block.group, []).append(block.text)
-    assert [" ".join(texts_of_group) for texts_of_group in texts_of_groups.values()] == expected
+    ]:
+        texts_of_groups: dict[int, list[str]] = {}
+        for block in read_outline(exactly(markup)).blocks:
+            texts_of_groups.setdefault(block.group, []).append(block.text)
+        assert [" ".join(texts_of_group) for texts_of_group in texts_of_groups.values()] == expected
 
 
 def test_a_group_is_identified_by_the_number_of_its_element() -> None:
@@ -214,31 +209,30 @@ def nested(tag: str, depth: int) -> HtmlElement:
     return parse(f"{f'<{tag}>' * (depth - 2)}deep words".encode())
 
 
-@pytest.mark.parametrize("tag", NESTED)
-def test_the_deepest_page_within_the_limit_can_be_read(tag: str) -> None:
-    tree = nested(tag, MAX_DEPTH)
-    check_depth(tree)
-    assert [block.text for block in read_outline(tree).blocks] == ["deep words"]
-
-
-@pytest.mark.parametrize("tag", NESTED)
-def test_a_much_deeper_page_is_refused_before_pythons_recursion_limit(tag: str) -> None:
-    with pytest.raises(BeyondLimits, match="nested too deep"):
-        read_outline(nested(tag, 5000))
-
-
-@pytest.mark.parametrize("tag", [tag for tag in NESTED if tag != "b"])  # the innermost of a line holds nothing more
-def test_the_limit_of_depth_is_the_same_for_every_extractor(tag: str) -> None:
-    tree = nested(tag, MAX_DEPTH + 1)
-    with pytest.raises(BeyondLimits):
+def test_the_deepest_page_within_the_limit_can_be_read() -> None:
+    for tag in NESTED:
+        tree = nested(tag, MAX_DEPTH)
         check_depth(tree)
-    with pytest.raises(BeyondLimits):
-        read_outline(tree)
+        assert [block.text for block in read_outline(tree).blocks] == ["deep words"]
 
 
-@pytest.mark.parametrize(
-    ("html", "expected"),
-    [
+def test_a_much_deeper_page_is_refused_before_pythons_recursion_limit() -> None:
+    for tag in NESTED:
+        with pytest.raises(BeyondLimits, match="nested too deep"):
+            read_outline(nested(tag, 5000))
+
+
+def test_the_limit_of_depth_is_the_same_for_every_extractor() -> None:
+    for tag in [tag for tag in NESTED if tag != "b"]:
+        tree = nested(tag, MAX_DEPTH + 1)
+        with pytest.raises(BeyondLimits):
+            check_depth(tree)
+        with pytest.raises(BeyondLimits):
+            read_outline(tree)
+
+
+def test_pages_show_what_a_browser_shows_also_broken_ones() -> None:
+    for html, expected in [
         ("plain words", ["plain words"]),
         ("<p>no frame around", ["no frame around"]),
         ("<head><title>t</title></head><p>no body", ["no body"]),
@@ -266,10 +260,8 @@ def test_the_limit_of_depth_is_the_same_for_every_extractor(tag: str) -> None:
         (f"<p>above <svg><title>name</title><path d=M1/>{DRAWN}<desc>no</desc></svg>below</p>", ABOVE_AND_BELOW),
         ("<p>before <!-- never <b>this</b> --> after</p>", ["before after"]),
         ("<div>one<p>two</p>three<div></div>four<div>five</div></div>", ["one", "two", "three", "four", "five"]),
-    ],
-)
-def test_pages_show_what_a_browser_shows_also_broken_ones(html: str, expected: list[str]) -> None:
-    assert texts(html) == expected
+    ]:
+        assert texts(html) == expected
 
 
 # All trees

@@ -59,18 +59,18 @@ TEMPLATES = {
 }
 
 
-@pytest.mark.parametrize("name", TEMPLATES)
-def test_an_article_gives_the_same_text_in_every_template(name: str) -> None:
-    text = main_text(TEMPLATES[name].format(article=ARTICLE))
-    assert text.splitlines() == [
-        sentence("heading", 5),
-        PARAGRAPHS[0],
-        f"{PARAGRAPHS[1]} Look there.",
-        "Short it is.",
-        PARAGRAPHS[2],
-        "And more",
-        *PARAGRAPHS[3:],
-    ]
+def test_an_article_gives_the_same_text_in_every_template() -> None:
+    for template in TEMPLATES.values():
+        text = main_text(template.format(article=ARTICLE))
+        assert text.splitlines() == [
+            sentence("heading", 5),
+            PARAGRAPHS[0],
+            f"{PARAGRAPHS[1]} Look there.",
+            "Short it is.",
+            PARAGRAPHS[2],
+            "And more",
+            *PARAGRAPHS[3:],
+        ]
 
 
 # Content
@@ -90,9 +90,9 @@ SERIES = {
 CODE = "<span>for</span> <b>cup</b> in house:\n    pour(cup)\n    serve(cup, to=guest)\n" * 3
 
 
-@pytest.mark.parametrize("markup", SERIES.values(), ids=SERIES)
-def test_many_short_lines_of_one_list_table_or_poem_are_text(markup: str) -> None:
-    assert main_text(f"<div>{MENU_LIST}</div><div>{markup}</div>").splitlines() == ITEMS
+def test_many_short_lines_of_one_list_table_or_poem_are_text() -> None:
+    for markup in SERIES.values():
+        assert main_text(f"<div>{MENU_LIST}</div><div>{markup}</div>").splitlines() == ITEMS
 
 
 def test_a_poem_with_line_breaks_and_code_are_text() -> None:
@@ -107,9 +107,8 @@ def test_a_list_and_code_in_an_article_are_text_and_so_is_what_stands_beside_the
     assert text.splitlines()[-14:] == [*ITEMS, sentence("code", 20), PARAGRAPHS[0]]
 
 
-@pytest.mark.parametrize(
-    "furniture",
-    [
+def test_a_page_of_furniture_has_no_main_text() -> None:
+    for furniture in [
         f"<nav>{ABOUT}</nav>",
         f"<footer>{ABOUT}</footer>",
         f"<aside>{ABOUT}</aside>",
@@ -121,10 +120,8 @@ def test_a_list_and_code_in_an_article_are_text_and_so_is_what_stands_beside_the
         f"<noscript>{ABOUT}</noscript>",
         f"<select><option>{sentence('option', 30)}</select>",
         "<div>Contact | Imprint | Privacy</div>",
-    ],
-)
-def test_a_page_of_furniture_has_no_main_text(furniture: str) -> None:
-    assert main_text(f"<html><body>{furniture}</body></html>") == ""
+    ]:
+        assert main_text(f"<html><body>{furniture}</body></html>") == ""
 
 
 def test_a_line_with_a_copyright_sign_is_text_only_if_it_is_long() -> None:
@@ -134,16 +131,14 @@ def test_a_line_with_a_copyright_sign_is_text_only_if_it_is_long() -> None:
     assert taken.splitlines() == [PARAGRAPHS[0], text, PARAGRAPHS[2]]
 
 
-@pytest.mark.parametrize(("linked", "is_text"), [(40, True), (50, True), (51, False), (150, False)])
-def test_at_most_a_third_of_a_text_is_links(linked: int, is_text: bool) -> None:
-    assert bool(main_text(f"<p><a href=/x>{'l' * linked}</a>{'t' * (150 - linked)}</p>")) is is_text
+def test_at_most_a_third_of_a_text_is_links() -> None:
+    for linked, is_text in [(40, True), (50, True), (51, False), (150, False)]:
+        assert bool(main_text(f"<p><a href=/x>{'l' * linked}</a>{'t' * (150 - linked)}</p>")) is is_text
 
 
-@pytest.mark.parametrize(
-    ("text", "is_text"), [("x" * 99, False), ("x" * 100, True), ("茶" * 33, False), ("茶" * 34, True)]
-)
-def test_a_chinese_text_is_long_enough_with_a_third_of_the_characters(text: str, is_text: bool) -> None:
-    assert main_text(f"<p>{text}</p>") == (text if is_text else "")
+def test_a_chinese_text_is_long_enough_with_a_third_of_the_characters() -> None:
+    for text, is_text in [("x" * 99, False), ("x" * 100, True), ("茶" * 33, False), ("茶" * 34, True)]:
+        assert main_text(f"<p>{text}</p>") == (text if is_text else "")
 
 
 def test_a_chinese_article_is_distinguished_from_its_frame() -> None:
@@ -164,19 +159,16 @@ COMMENTS = [f"remark {sentence(f'comment {number}', 13)}" for number in range(40
 TWICE = [f"{comment} {comment}" for comment in COMMENTS]
 
 
-@pytest.mark.parametrize(
-    ("comments", "around_all", "around_each"),
-    [
+def test_comments_do_not_outweigh_an_article() -> None:
+    for comments, around_all, around_each in [
         *((TWICE, *tags) for tags in (("div", "div"), ("section", "article"))),  # together twice as long
         *((COMMENTS[:26], *tags) for tags in (("ol", "li"), ("ul", "li"), ("table", "td"), ("div", "p"))),  # two thirds
         ([f"<div>remark by somebody</div><p>{comment}</p>" for comment in TWICE], "ol", "li"),
-    ],
-)
-def test_comments_do_not_outweigh_an_article(comments: list[str], around_all: str, around_each: str) -> None:
-    blocks = "".join(f"<{around_each}>{comment}</{around_each}>" for comment in comments)
-    text = main_text(f"<div><div>{LONG}</div><{around_all}>{blocks}</{around_all}></div>")
-    assert "remark" not in text
-    assert len(text.splitlines()) == 10
+    ]:
+        blocks = "".join(f"<{around_each}>{comment}</{around_each}>" for comment in comments)
+        text = main_text(f"<div><div>{LONG}</div><{around_all}>{blocks}</{around_all}></div>")
+        assert "remark" not in text
+        assert len(text.splitlines()) == 10
 
 
 NAME = "How the ferry of the reed cutters came back"
@@ -200,27 +192,23 @@ def test_an_article_beside_its_title_is_not_outweighed_by_comments(letters: str,
         assert "ferry" not in main_text(html, "The Reed")
 
 
-@pytest.mark.parametrize(
-    ("name", "story"),
-    [
+def test_a_short_opening_is_no_article_and_a_single_word_no_heading_of_one() -> None:
+    for name, story in [
         (NAME, STORY[: STORY.index("</p>") + 4]),
         ("Ferry", STORY),
         ("What the reeve of another parish wrote to us", STORY),
-    ],
-    ids=["too short", "one word", "another name"],
-)
-def test_a_short_opening_is_no_article_and_a_single_word_no_heading_of_one(name: str, story: str) -> None:
-    html = f"<div><article><h1>{name}</h1><div>{story}</div></article><div>{LETTERS}</div></div>"
-    assert main_text(html, f"{NAME} | The Reed").splitlines()[-1] == main_text(LETTERS).splitlines()[-1]
+    ]:
+        html = f"<div><article><h1>{name}</h1><div>{story}</div></article><div>{LETTERS}</div></div>"
+        assert main_text(html, f"{NAME} | The Reed").splitlines()[-1] == main_text(LETTERS).splitlines()[-1]
 
 
-@pytest.mark.parametrize("lengths", [(60, 80, 70), (80, 80), (100, 80), (80, 90)])
-def test_two_or_three_articles_on_a_page_are_all_main_text(lengths: tuple[int, ...]) -> None:
-    articles = "".join(
-        f"<article><p>{sentence(f'opening {number}', 20)}</p><p>{sentence(f'rest {number}', length)}</p></article>"
-        for number, length in enumerate(lengths)
-    )
-    assert len(main_text(f"<div>{MENU_LIST}</div><div>{articles}</div>").splitlines()) == 2 * len(lengths)
+def test_two_or_three_articles_on_a_page_are_all_main_text() -> None:
+    for lengths in [(60, 80, 70), (80, 80), (100, 80), (80, 90)]:
+        articles = "".join(
+            f"<article><p>{sentence(f'opening {number}', 20)}</p><p>{sentence(f'rest {number}', length)}</p></article>"
+            for number, length in enumerate(lengths)
+        )
+        assert len(main_text(f"<div>{MENU_LIST}</div><div>{articles}</div>").splitlines()) == 2 * len(lengths)
 
 
 def test_paragraphs_in_separate_elements_are_one_article() -> None:
@@ -233,9 +221,8 @@ REST = f"<p>{PARAGRAPHS[4]}</p>"
 SHORT = "".join(f"<p>{sentence(f'remark {number}', 12)}</p>" for number in range(6))
 
 
-@pytest.mark.parametrize(
-    "article",
-    [
+def test_an_article_in_several_elements_below_its_name_is_the_main_text() -> None:
+    for article in [
         "<div>{}</div><div>{}</div>",
         "<div>{}</div><figure><img src=/ferry.jpg></figure><embed src=/bell.mid><hr><div>{}</div>",
         "<div>{}</div><div><p>A picture.</p></div><div>{}</div>",
@@ -244,17 +231,14 @@ SHORT = "".join(f"<p>{sentence(f'remark {number}', 12)}</p>" for number in range
         "<div><p>It is short.</p><h2>When</h2>{}</div><div><h2>Where to</h2>{}</div>",
         "{1}<blockquote>{0}</blockquote>",
         "<p>By a reader</p><div>{1}</div><h2>At last</h2><div>{0}</div>",
-    ],
-)
-def test_an_article_in_several_elements_below_its_name_is_the_main_text(article: str) -> None:
-    text = main_text(f"<div>{MENU_LIST}<h1>{NAME}</h1>{article.format(OPENING, REST)}{TEASERS}</div>")
-    assert {*PARAGRAPHS} <= {*text.splitlines()}
-    assert "menu" not in text
+    ]:
+        text = main_text(f"<div>{MENU_LIST}<h1>{NAME}</h1>{article.format(OPENING, REST)}{TEASERS}</div>")
+        assert {*PARAGRAPHS} <= {*text.splitlines()}
+        assert "menu" not in text
 
 
-@pytest.mark.parametrize(
-    "page",
-    [
+def test_what_is_not_known_to_continue_an_article_is_not_main_text() -> None:
+    for page in [
         "<h1>Ferries</h1><div>{}</div><h2>Read on</h2><div>{}</div>",
         "<h1>Ferries</h1><div><h2>A ferry</h2>{}</div><div><h2>Read on</h2>{}</div>",
         "<h1>Ferries</h1><div><h2>A bell</h2>{1}</div><div><h2>A ferry</h2>{0}</div>",
@@ -262,21 +246,18 @@ def test_an_article_in_several_elements_below_its_name_is_the_main_text(article:
         "<div>{}</div><div>{}</div>",
         "<h1>Ferries</h1><div>{}</div><div><div><div>{}</div></div></div>",
         f"<h1>Ferries</h1><div>{{}}</div><div>{SHORT}</div><!-- {{}} -->",
-    ],
-    ids=["another heading", "another article", "an article above", "above the name", "no name", "elsewhere", "remarks"],
-)
-def test_what_is_not_known_to_continue_an_article_is_not_main_text(page: str) -> None:
-    lines = main_text(f"<div>{page.format(OPENING, REST)}</div>").splitlines()
-    assert lines[-4:] == PARAGRAPHS[:4]
-    assert PARAGRAPHS[4] not in lines
+    ]:
+        lines = main_text(f"<div>{page.format(OPENING, REST)}</div>").splitlines()
+        assert lines[-4:] == PARAGRAPHS[:4]
+        assert PARAGRAPHS[4] not in lines
 
 
 # Pages of every kind
 
 
-@pytest.mark.parametrize("kind", PAGES)
-def test_the_main_text_of_a_page_of_every_kind_is_found(kind: str) -> None:
-    assert main_text(PAGES[kind].html).splitlines() == PAGES[kind].main_text
+def test_the_main_text_of_a_page_of_every_kind_is_found() -> None:
+    for page in PAGES.values():
+        assert main_text(page.html).splitlines() == page.main_text
 
 
 def titles(count: int, length: int = 4) -> list[str]:
@@ -376,13 +357,13 @@ OF_TITLES = [
 ]
 
 
-@pytest.mark.parametrize(("title", "text", "other_text"), OF_TITLES, ids=["en", "zh"])
-def test_of_two_texts_the_one_of_the_title_is_the_main_text(title: str, text: str, other_text: str) -> None:
-    parts = [f"<div><p>{text * 10}</p></div>", f"<div><p>{other_text * 11}</p></div>"]
-    for html in ("".join(parts), "".join(parts[::-1])):
-        assert text.strip() in main_text(html, title)
-        assert other_text.strip() not in main_text(html, title)
-        assert other_text.strip() in main_text(html), "without a title both are as good"
+def test_of_two_texts_the_one_of_the_title_is_the_main_text() -> None:
+    for title, text, other_text in OF_TITLES:
+        parts = [f"<div><p>{text * 10}</p></div>", f"<div><p>{other_text * 11}</p></div>"]
+        for html in ("".join(parts), "".join(parts[::-1])):
+            assert text.strip() in main_text(html, title)
+            assert other_text.strip() not in main_text(html, title)
+            assert other_text.strip() in main_text(html), "without a title both are as good"
 
 
 def test_a_title_does_not_outweigh_a_text_three_times_as_long() -> None:

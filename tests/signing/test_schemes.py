@@ -7,6 +7,7 @@ import random
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import Field, replace
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -153,12 +154,12 @@ def test_a_damaged_value_agrees_with_no_other_text(scheme: Scheme, signatures: S
         assert not agrees(scheme, signatures[other_name], damage)
 
 
-@pytest.mark.parametrize("name", ["shingling", "checksums", "imatch", "ddw", "pinyin"])
-def test_a_forged_value_that_is_cut_off_agrees_with_no_text(name: str) -> None:
-    scheme = scheme_of(name)
-    sound = scheme.sign(text_of(SAMPLES["tea-house"]))
-    forged = Signature(xxh3_64_intdigest(sound.value[:12]), sound.value[:12])
-    assert scheme.compare(forged, sound) is scheme.compare(sound, forged) is None
+def test_a_forged_value_that_is_cut_off_agrees_with_no_text() -> None:
+    for name in ["shingling", "checksums", "imatch", "ddw", "pinyin"]:
+        scheme = scheme_of(name)
+        sound = scheme.sign(text_of(SAMPLES["tea-house"]))
+        forged = Signature(xxh3_64_intdigest(sound.value[:12]), sound.value[:12])
+        assert scheme.compare(forged, sound) is scheme.compare(sound, forged) is None
 
 
 # Pages in an index: tests/index tests the rest with simhash only
@@ -263,18 +264,18 @@ def test_texts_that_agree_are_measured_with_the_shares_by_which_they_agree(schem
         assert measured == agreement
 
 
-@pytest.mark.parametrize("name", ["shingling", "minhash", "ddw", "sentences", "pinyin", "winnowing"])
-def test_shares_are_measured_also_of_texts_that_do_not_agree(name: str) -> None:
-    scheme, raw = scheme_of(name), prose(1, 120, chinese=True)
-    whole, part, other = (
-        scheme.sign(text_of(text)) for text in (raw, excerpt(raw, 30, 1), prose(6, 120, chinese=True))
-    )
-    assert scheme.compare(part, whole) is scheme.compare(other, whole) is None
-    of_part, of_other = scheme.measure(part, whole), scheme.measure(other, whole)
-    assert of_part is not None
-    assert of_other is not None
-    assert (of_part.coverage or 0) > (of_other.coverage or 0)
-    assert (of_part.resemblance or 0) > (of_other.resemblance or 0)
+def test_shares_are_measured_also_of_texts_that_do_not_agree() -> None:
+    for name in ["shingling", "minhash", "ddw", "sentences", "pinyin", "winnowing"]:
+        scheme, raw = scheme_of(name), prose(1, 120, chinese=True)
+        whole, part, other = (
+            scheme.sign(text_of(text)) for text in (raw, excerpt(raw, 30, 1), prose(6, 120, chinese=True))
+        )
+        assert scheme.compare(part, whole) is scheme.compare(other, whole) is None
+        of_part, of_other = scheme.measure(part, whole), scheme.measure(other, whole)
+        assert of_part is not None
+        assert of_other is not None
+        assert (of_part.coverage or 0) > (of_other.coverage or 0)
+        assert (of_part.resemblance or 0) > (of_other.resemblance or 0)
 
 
 FINDING = {  # from which length on they find every excerpt of a long text
@@ -285,18 +286,17 @@ FINDING = {  # from which length on they find every excerpt of a long text
 }
 
 
-@pytest.mark.parametrize("name", FINDING)
-@pytest.mark.parametrize("chinese", [False, True])
-def test_excerpts_of_sufficient_length_are_found(name: str, chinese: bool) -> None:
-    scheme = scheme_of(name)
-    for seed in range(3):
-        raw = prose(seed, 160, chinese=chinese)
-        whole = scheme.sign(text_of(raw))
-        for hundredths in range(FINDING[name], 100, 10):
-            part = scheme.sign(text_of(excerpt(raw, hundredths, seed)))
-            assert scheme.finds(part, whole), (seed, hundredths)
-            assert scheme.compare(part, whole) is not None, (seed, hundredths)
-            assert scheme.compare(whole, part) is None or hundredths > 75, (seed, hundredths)
+def test_excerpts_of_sufficient_length_are_found() -> None:
+    for name, chinese in product(FINDING, [False, True]):
+        scheme = scheme_of(name)
+        for seed in range(3):
+            raw = prose(seed, 160, chinese=chinese)
+            whole = scheme.sign(text_of(raw))
+            for hundredths in range(FINDING[name], 100, 10):
+                part = scheme.sign(text_of(excerpt(raw, hundredths, seed)))
+                assert scheme.finds(part, whole), (seed, hundredths)
+                assert scheme.compare(part, whole) is not None, (seed, hundredths)
+                assert scheme.compare(whole, part) is None or hundredths > 75, (seed, hundredths)
 
 
 @pytest.mark.parametrize(("lookup", "least"), [("supershingles", 0.7), ("minima", 0.3), ("mod", 0.0)])
@@ -395,17 +395,17 @@ def test_an_index_made_with_another_scheme_or_filed_option_is_refused_and_both_n
     assert all(word in str(refused.value) for word in named)
 
 
-@pytest.mark.parametrize(("name", "option"), OPTIONS)
-def test_a_value_that_an_option_does_not_allow_is_refused_and_the_option_named(name: str, option: str) -> None:
-    field = options_of(name)[option]
-    least, greatest = edges(field)[0], edges(field)[-1]
-    outside = [f"{least - 1:g}", f"{greatest + 1:g}"] if " to " in field.metadata["allowed"] else []
-    for value in [*outside, "many", "nan", "1e999", "0x10"]:
-        with pytest.raises(ConfigError) as refused:
-            scheme_of(f"{name} {option}={value}")
-        message = str(refused.value)
-        assert message.startswith(f"{option}={value} ")
-        assert f"the scheme {name} takes {option} = {field.metadata['allowed']}." in message
+def test_a_value_that_an_option_does_not_allow_is_refused_and_the_option_named() -> None:
+    for name, option in OPTIONS:
+        field = options_of(name)[option]
+        least, greatest = edges(field)[0], edges(field)[-1]
+        outside = [f"{least - 1:g}", f"{greatest + 1:g}"] if " to " in field.metadata["allowed"] else []
+        for value in [*outside, "many", "nan", "1e999", "0x10"]:
+            with pytest.raises(ConfigError) as refused:
+                scheme_of(f"{name} {option}={value}")
+            message = str(refused.value)
+            assert message.startswith(f"{option}={value} ")
+            assert f"the scheme {name} takes {option} = {field.metadata['allowed']}." in message
 
 
 SPECS_WITH_ERRORS = {

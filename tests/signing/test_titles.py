@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -9,9 +8,8 @@ from crawler_dedup.signing.titles import find_identifiers, split_title, titles_a
 # Parts
 
 
-@pytest.mark.parametrize(
-    ("title", "parts"),
-    [
+def test_the_parts_of_a_title_stand_between_separators() -> None:
+    for title, parts in [
         ("", set()),
         (" | - \n", set()),
         ("Steeping", {"steeping"}),
@@ -36,10 +34,8 @@ from crawler_dedup.signing.titles import find_identifiers, split_title, titles_a
         ("【公告】茶馆（上）", {"公告", "茶馆", "上"}),
         ("《茶馆》第一幕", {"茶馆", "第一幕"}),
         ("茶馆 : 河边网", {"茶馆", "河边网"}),
-    ],
-)
-def test_the_parts_of_a_title_stand_between_separators(title: str, parts: set[str]) -> None:
-    assert split_title(title) == parts
+    ]:
+        assert split_title(title) == parts
 
 
 @given(st.text())
@@ -68,9 +64,8 @@ SHARED = "ahouseforteabytheriver"
 START = "aratherlongtitleofanarticle"
 
 
-@pytest.mark.parametrize(
-    ("new", "kept", "known", "site_not_known"),
-    [
+def test_titles_agree_if_they_can_name_one_page() -> None:
+    for new, kept, known, site_not_known in [
         ({A}, {A}, True, True),
         ({A}, {B}, False, False),
         ({A, SITE}, {A, SITE}, True, True),
@@ -96,13 +91,9 @@ START = "aratherlongtitleofanarticle"
         ({START[:15] + "…"}, {START}, True, True),
         ({START[:14] + "…"}, {START}, False, False),
         ({START + "…"}, {"x" + START}, False, False),
-    ],
-)
-def test_titles_agree_if_they_can_name_one_page(
-    new: set[str], kept: set[str], known: bool, site_not_known: bool
-) -> None:
-    assert titles_agree(new, kept, own_parts=True) is known
-    assert titles_agree(new, kept, own_parts=False) is site_not_known
+    ]:
+        assert titles_agree(new, kept, own_parts=True) is known
+        assert titles_agree(new, kept, own_parts=False) is site_not_known
 
 
 NAMES = st.frozensets(st.text("ab", min_size=1, max_size=25), min_size=1, max_size=4)
@@ -135,9 +126,8 @@ def test_what_follows_the_first_200_characters_of_a_title_is_not_compared() -> N
 # Identifiers
 
 
-@pytest.mark.parametrize(
-    ("title", "identifiers"),
-    [
+def test_identifiers_are_names_with_underscores() -> None:
+    for title, identifiers in [
         ("", set()),
         ("Steeping | Tea", set()),
         ("re_match() — manual", {"re_match"}),
@@ -147,7 +137,5 @@ def test_what_follows_the_first_200_characters_of_a_title_is_not_compared() -> N
         ("Steeping _ Tea", set()),
         ("春茶_云雾茶庄", set()),
         ("_private and public_", set()),
-    ],
-)
-def test_identifiers_are_names_with_underscores(title: str, identifiers: set[str]) -> None:
-    assert find_identifiers(title) == identifiers
+    ]:
+        assert find_identifiers(title) == identifiers

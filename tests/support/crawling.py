@@ -51,13 +51,7 @@ def paragraphs(text: Sequence[str]) -> str:
 
 
 def article(
-    seed: object,
-    *,
-    links: Sequence[str] = (),
-    changed: int = 0,
-    shortened: int = 0,
-    count: int = 160,
-    frame: str = "",
+    seed: object, *, links: Sequence[str] = (), changed: int = 0, shortened: int = 0, count: int = 160, frame: str = ""
 ) -> str:
     """Return the HTML of an article.
 

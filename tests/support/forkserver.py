@@ -9,6 +9,7 @@ import json
 import os
 import resource
 import runpy
+import select
 import selectors
 import signal
 import socket
@@ -32,8 +33,8 @@ _MODULES = {
     " throttle",
     "scrapy.downloadermiddlewares": "cookies httpcache httpcompression httpproxy redirect robotstxt",
     "twisted.internet": "asyncioreactor",
-    "crawler_dedup": "addon cli.drops cli.index cli.why crawl.childprocess deciding.process middleware settling"
-    " signing.process",
+    "crawler_dedup": "addon cli.drops cli.index cli.why crawl.childprocess index.redis.index middleware settling"
+    " worker.process",
     "numpy": "ma",
 }
 _PRELOADED = ["pytest", *(f"{package}.{module}" for package, modules in _MODULES.items() for module in modules.split())]
@@ -42,7 +43,7 @@ _PRELOADED = ["pytest", *(f"{package}.{module}" for package, modules in _MODULES
 None of these modules starts a thread or installs a reactor, and none belongs to the tests.
 """
 _PYTHON = sys.executable
-_PROCESSES = ("crawler_dedup.signing.process", "crawler_dedup.deciding.process")
+_WORKER = "crawler_dedup.worker.process"
 
 
 def serve() -> None:
@@ -172,12 +173,13 @@ class _ChildProcess:
         if self.pid:
             return
         atexit._clear()  # what the crawl has to do
-        (socket_number,) = pass_fds
-        os.closerange(3, socket_number)
-        os.closerange(socket_number + 1, 1 << 10)
-        sys.argv[1:] = command[-1:]
+        closed = 3
+        for kept in (*sorted(pass_fds), 1 << 10):
+            os.closerange(closed, kept)
+            closed = kept + 1
+        sys.argv[1:] = command[-2:]
         try:
-            _run_to_the_end(sys.modules[command[-2]].main)
+            _run_to_the_end(sys.modules[_WORKER].main)
         finally:
             os._exit(1)
 
@@ -188,13 +190,18 @@ class _ChildProcess:
 
     def wait(self, timeout: float | None = None) -> int:
         if self._status is None:
+            ended = os.pidfd_open(self.pid)
+            has_ended = select.select([ended], [], [], timeout)[0]
+            os.close(ended)
+            if not has_ended:
+                raise subprocess.TimeoutExpired(_WORKER, timeout or 0)
             self._status = os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
         return self._status
 
 
 def _popen(command: Sequence[str], **options: Any) -> _ChildProcess | subprocess.Popen[bytes]:
     """Fork such a process instead of starting it anew; but with other threads a fork is not safe."""
-    if command[0] == _PYTHON and command[-2] in _PROCESSES and threading.active_count() == 1:
+    if command[0] == _PYTHON and _WORKER in command and threading.active_count() == 1:
         return _ChildProcess(command, **options)
     return subprocess.Popen(command, **options)
 

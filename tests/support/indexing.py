@@ -21,7 +21,7 @@ from crawler_dedup.index.location import Location
 from crawler_dedup.index.maintenance import make_pages
 from crawler_dedup.index.profiles import Snapshot
 from crawler_dedup.index.verdicts import RunContext
-from crawler_dedup.rules.counts import SiteCounts
+from crawler_dedup.rules.matcher import SiteCounter
 from crawler_dedup.signing.lookup import Lookup
 from crawler_dedup.signing.schemes import SimHash
 from tests.support import processes
@@ -131,9 +131,10 @@ class ByDistance(Lookup):
     def __init__(self, max_distance: int = 3, tables: int = 4) -> None:
         super().__init__(SimHash(max_distance, tables=tables))
         self.max_distance = max_distance
+        self._counter = SiteCounter()
 
-    def read_counts(self, content: bytes) -> SiteCounts:
-        return SiteCounts.decode(content)
+    def count(self, page: SignedPage, site: bytes, pages_counted: int, counts: bytes) -> tuple[bytes, bytes]:
+        return self._counter.count(page, site, pages_counted, counts)
 
     def prepare(self, page: SignedPage, _: Snapshot) -> SignedPage:
         return page

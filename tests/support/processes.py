@@ -4,7 +4,7 @@ On Linux a program is forked from a parent process that has imported what crawls
 (:mod:`tests.support.forkserver`). It is a process like any other: with its own working directory, environment, ``sys.argv``,
 ``sys.path``, files, signals, umask and resource limits. It differs in three ways from a process that is started anew: the
 modules of the parent are imported already, from the checkout; the interpreter is in UTF-8 mode even without
-``PYTHONUTF8``; and the signing process that a crawl starts first is forked from the crawl.
+``PYTHONUTF8``; and the worker that a crawl starts first is forked from the crawl.
 
 There are two parents with different hash seeds, which fork in turn, so that two consecutive processes compute different
 ``hash()`` values of the same text, as two processes that are started anew do.
@@ -174,11 +174,11 @@ def children(parent: int) -> list[int]:
     return running
 
 
-def children_with(module: str) -> list[int]:
-    """Return the numbers of the processes that a crawl in this process has started with *module*."""
+def workers() -> list[int]:
+    """Return the numbers of the workers of crawls in this process."""
     from crawler_dedup.crawl import childprocess  # this module is imported where Scrapy is not
 
-    return sorted(child.pid for child in childprocess._children if child.module == module and not child._has_ended)
+    return sorted(child.pid for child in childprocess._children if not child._has_ended)
 
 
 def seconds_of(process: int) -> float:

@@ -16,8 +16,8 @@ from pathlib import Path
 
 import pytest
 
+from crawler_dedup.index.layout import RUN_NAME_BYTES
 from crawler_dedup.index.location import ServerAddress, find_location
-from crawler_dedup.index.runs import RUN_NAME_BYTES
 from crawler_dedup.system.extras import has_extra
 
 _SECONDS = 60.0  # a server may have much data to load

@@ -1,14 +1,18 @@
-"""Signing processes for the tests, without a crawl."""
+"""Workers for the tests, without a crawl."""
 
 from __future__ import annotations
 
-from crawler_dedup import Config, SignedPage
-from crawler_dedup.crawl.signers import Signers
-from crawler_dedup.signing.messages import SignJob
+from pathlib import Path
+from typing import Any
+
+from crawler_dedup import Config, Decision, SignedPage
+from crawler_dedup.crawl.outages import Outages
+from crawler_dedup.crawl.workers import Workers
+from crawler_dedup.worker.messages import Check, Checked
 from tests.support.crawling import article
 
 ODD_CONFIG = Config(tokenizer="bigrams", extractor="tests.support.odd_extractor.extract")
-JOB = SignJob("http://example.com/", None, None, "")
+URL = "http://example.com/"
 GOOD = article("good").encode()
 
 
@@ -28,17 +32,40 @@ class Log:
     def log_throttled(self, kind: str, level: int, message: str, *args: object) -> None:
         self.log(level, message, *args)
 
+    def log_line(self, name: str, level: int, text: str) -> None:
+        self.lines.append(text)
+
+
+def open_workers(directory: Path, log: Log, config: Config = ODD_CONFIG) -> Workers:
+    """Open an index in workers."""
+    monitor: Any = log
+    return Workers(str(directory), config, monitor, Outages(0, monitor, lambda: False))
+
 
 def odd(what: str) -> bytes:
     """Return a page that does with :data:`ODD_CONFIG` what its text says."""
     return f"<title>odd</title><p>{what}</p>".encode()
 
 
-def pids(signers: Signers) -> list[int]:
+def pids(workers: Workers) -> list[int]:
     """Return the numbers of the processes that run."""
-    return [queue.child.pid for queue in signers._queues if queue.child is not None]
+    return [slot.child.pid for slot in workers._slots if slot.child is not None]
 
 
-async def sign(signers: Signers, body: bytes = GOOD, seconds: float = 30.0) -> SignedPage:
+def check(
+    body: bytes = GOOD, url: str = URL, *, scope: str = "", encoding: str | None = None
+) -> tuple[Check, type[Checked], bytes]:
+    """Return the arguments of :meth:`Workers.ask` that check a page."""
+    return Check(url, encoding, url, scope), Checked, body
+
+
+async def sign(workers: Workers, body: bytes = GOOD, url: str = URL) -> SignedPage:
     """Sign a page."""
-    return (await signers.sign(JOB, body, seconds)).page
+    return (await workers.ask(*check(body, url))).page
+
+
+async def decide(workers: Workers, body: bytes = GOOD, url: str = URL) -> Decision:
+    """Decide about a page."""
+    decision = (await workers.ask(*check(body, url))).decision
+    assert isinstance(decision, Decision), decision
+    return decision

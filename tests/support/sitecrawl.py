@@ -72,8 +72,7 @@ class Crawled:
     """The results of a crawl: statistics, and drops (dropped URL, kept URL, distance, rule).
 
     What follows was measured from a number of responses on to the end: the number of pages, the seconds, the delays of the
-    event loop in seconds, and the processor time, in seconds, of the process, of each of its threads, of its signing
-    processes, and of its deciding process.
+    event loop in seconds, and the processor time, in seconds, of the process, of each of its threads, and of its workers.
     """
 
     stats: dict[str, Any]
@@ -83,8 +82,7 @@ class Crawled:
     stalls: list[float]
     cpu: float
     threads: dict[str, float]
-    signing: float
-    deciding: float
+    workers: float
 
 
 def run(
@@ -165,7 +163,7 @@ class _Watch:
         self.stalls: list[float] = []
         self.cpu = 0.0
         self.threads: dict[str, float] = {}
-        self.signing = self.deciding = 0.0
+        self.workers = 0.0
         crawler.signals.connect(self.dropped, signal=near_duplicate_dropped)
         crawler.signals.connect(self.opened, signal=signals.spider_opened)
         crawler.signals.connect(self.received, signal=signals.response_received)
@@ -178,7 +176,7 @@ class _Watch:
         self.drops.append(drop)
 
     def opened(self) -> None:
-        # A crawl that is bound to one core leaves the others to its signing and deciding processes.
+        # A crawl that is bound to one core leaves the others to its workers.
         for child in children(os.getpid()):
             os.sched_setaffinity(child, set(range(os.cpu_count() or 1)) - os.sched_getaffinity(0) or {0})
         self._probe = asyncio.ensure_future(self._sleep())
@@ -192,13 +190,12 @@ class _Watch:
     def _begin(self) -> None:
         self.stalls.clear()
         self.seconds, self.cpu, self._threads_before = -time.monotonic(), -time.process_time(), _time_of_threads()
-        self.signing, self.deciding = -_time_of_children("signing"), -_time_of_children("deciding")
+        self.workers = -_time_of_workers()
 
     def closed(self) -> None:
         self.seconds += time.monotonic()
         self.cpu += time.process_time()
-        self.signing += _time_of_children("signing")
-        self.deciding += _time_of_children("deciding")
+        self.workers += _time_of_workers()
         self.threads = {name: spent - self._threads_before.get(name, 0.0) for name, spent in _time_of_threads().items()}
         self._probe.cancel()
 
@@ -210,11 +207,9 @@ class _Watch:
             self.stalls.append(loop.time() - asked)
 
 
-def _time_of_children(package: str) -> float:
-    """Return the processor time of the processes that run a module of *package*, in seconds, unless they were forked."""
-    module = f"crawler_dedup.{package}.process".encode()
-    running = [pid for pid in children(os.getpid()) if module in Path(f"/proc/{pid}/cmdline").read_bytes()]
-    return sum(map(seconds_of, running))
+def _time_of_workers() -> float:
+    """Return the processor time of the workers in seconds."""
+    return sum(map(seconds_of, children(os.getpid())))
 
 
 def _time_of_threads() -> dict[str, float]:

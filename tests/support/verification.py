@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from crawler_dedup.index.index import Index
-from crawler_dedup.index.layout import place_entry, place_of_name, place_of_signature
+from crawler_dedup.index.layout import NUMBERS, SIGNATURES, place_entry, place_of_name, place_of_signature
 from crawler_dedup.index.lmdb.index import DirectoryIndex
 from crawler_dedup.index.matcher import Filing
 from crawler_dedup.index.records import hash_scope, name_page
-from crawler_dedup.index.storage import NUMBERS, SIGNATURES
 from crawler_dedup.index.tables import Tables
 
 if TYPE_CHECKING:
@@ -52,11 +51,11 @@ def _find_problems(pages: Tables, filing: Filing) -> list[str]:
         "records cannot be read": len(items) - len(readable),
         "entries of the numbers are missing": (expected - numbers).total(),
         "entries of the numbers lead nowhere": (numbers - expected).total(),
-        "sites cannot be read": pages.count_unreadable_sites(),
+        "sites cannot be read": pages.sites.count_unreadable(),
         "entries are in the tables that should be elsewhere": tables
         != Counter((name, signature) for (_, signature), names in filed.items() for name in names),
         "is not the number of records": len(items) - client.read_state().records,
-        "entries of runs cannot be read": pages.count_unreadable_runs(),
+        "entries of runs cannot be read": pages.runs.count_unreadable(),
     }
     return [f"{int(count)} {what}." for what, count in wrong.items() if count]
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from scrapy import Spider
+from scrapy.http import Request, Response
 
-from crawler_dedup import Config
-from crawler_dedup.crawl.offers import Offers
+from crawler_dedup import Decision
+from crawler_dedup.crawl.signals import META_DECISION
 from crawler_dedup.middleware import DedupMiddleware
-
-if TYPE_CHECKING:
-    from scrapy.crawler import Crawler
 
 SETTINGS = {
     "ADDONS": "{}",
@@ -23,10 +21,10 @@ SETTINGS = {
 class SeenMiddleware(DedupMiddleware):
     """The same middleware without claims."""
 
-    def __init__(self, crawler: Crawler, config: Config) -> None:
-        super().__init__(crawler, config)
-        session = self.session
-        # A page that passes is settled at once, because the spider middleware ends claims only.
-        session.claims.offers = Offers(
-            session.decider, timeout=config.timeout, count_coming=session.count_requested, claim=False
-        )
+    async def process_response(self, request: Request, response: Response, spider: Spider | None = None) -> Response:
+        """Settle a page that passes at once, not once it was handled."""
+        passed = await super().process_response(request, response, spider)
+        decision = request.meta.get(META_DECISION)
+        if isinstance(decision, Decision):
+            self.session.claims.begin(request, decision).end(settled=True)
+        return passed

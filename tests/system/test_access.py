@@ -180,7 +180,7 @@ PREVIEW = """
 import os, sys
 from pathlib import Path
 from crawler_dedup import Config, DedupError
-from crawler_dedup.crawl.preview import preview
+from crawler_dedup.worker.preview import preview
 from crawler_dedup.signing.signer import Signer
 from tests.support.crawling import article
 

@@ -16,9 +16,8 @@ from tests.support.mounts import mountinfo
 ROOT = ("/", "ext4")
 
 
-@pytest.mark.parametrize(
-    ("mounts", "expected"),
-    [
+def test_the_uppermost_mount_at_a_place_is_found() -> None:
+    for mounts, expected in [
         ([ROOT], "ext4 at /"),
         ([ROOT, ("/data", "xfs")], "xfs at /data"),
         ([ROOT, ("/data/crawl", "nfs"), ("/data", "xfs")], "xfs at /data"),  # hides what was below
@@ -29,20 +28,16 @@ ROOT = ("/", "ext4")
         ([ROOT, ("/data", "autofs"), ("/data", "nfs"), ("/data/crawl", "xfs")], "xfs at /data/crawl"),
         ([ROOT, ("/data/crawl/index beside", "nfs"), ("/dat", "nfs"), ("/data/crawl/ind", "nfs")], "ext4 at /"),
         ([("/", "rootfs"), ROOT, ("/data", "fuse.sshfs")], "fuse.sshfs at /data"),
-    ],
-)
-def test_the_uppermost_mount_at_a_place_is_found(mounts: list[tuple[str, str]], expected: str) -> None:
-    mount = find_in_mountinfo(PurePosixPath("/data/crawl/index"), mountinfo(mounts))
-    assert mount is not None
-    assert f"{mount.kind} at {mount.point}" == expected
+    ]:
+        mount = find_in_mountinfo(PurePosixPath("/data/crawl/index"), mountinfo(mounts))
+        assert mount is not None
+        assert f"{mount.kind} at {mount.point}" == expected
 
 
-@pytest.mark.parametrize(
-    "name", ["with space", "tab\there", "new\nline", "back\\slash", "\\040", "Übung", "a - b", "a\x85b"]
-)
-def test_a_directory_is_found_by_its_name(name: str) -> None:
-    mount = find_in_mountinfo(PurePosixPath("/data") / name / "index", mountinfo([ROOT, (f"/data/{name}", "nfs")]))
-    assert mount == (f"/data/{name}", "nfs")
+def test_a_directory_is_found_by_its_name() -> None:
+    for name in ["with space", "tab\there", "new\nline", "back\\slash", "\\040", "Übung", "a - b", "a\x85b"]:
+        mount = find_in_mountinfo(PurePosixPath("/data") / name / "index", mountinfo([ROOT, (f"/data/{name}", "nfs")]))
+        assert mount == (f"/data/{name}", "nfs")
 
 
 def test_a_root_that_is_its_own_parent_is_recognised() -> None:
@@ -60,9 +55,8 @@ def test_other_mounts_are_found_if_the_root_is_not_listed() -> None:
     assert find_in_mountinfo(PurePosixPath("/home"), "") is None
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
+def test_a_line_of_another_form_is_ignored() -> None:
+    for line in [
         "",
         "40",
         "40 22 - ext4 /dev/a rw",
@@ -72,12 +66,10 @@ def test_other_mounts_are_found_if_the_root_is_not_listed() -> None:
         " - ext4 /dev/a rw",
         " - ",
         "x y 0:40 / /data/crawl rw - ext4 /dev/a rw",
-    ],
-)
-def test_a_line_of_another_form_is_ignored(line: str) -> None:
-    listed = mountinfo([ROOT, ("/data", "nfs")])
-    for lines in (f"{line}\n{listed}", f"{listed}{line}\n", f"{listed}{line}"):
-        assert find_in_mountinfo(PurePosixPath("/data/crawl/index"), lines) == ("/data", "nfs")
+    ]:
+        listed = mountinfo([ROOT, ("/data", "nfs")])
+        for lines in (f"{line}\n{listed}", f"{listed}{line}\n", f"{listed}{line}"):
+            assert find_in_mountinfo(PurePosixPath("/data/crawl/index"), lines) == ("/data", "nfs")
 
 
 LISTED = """\
@@ -90,18 +82,15 @@ nas:/on the (first) floor on /Volumes/first floor (1) (nfs)
 """
 
 
-@pytest.mark.parametrize(
-    ("path", "expected"),
-    [
+def test_the_output_of_mount_of_other_systems_is_read() -> None:
+    for path, expected in [
         ("/Users/me/index", ("/", "apfs")),
         ("/Volumes/crawl/index", ("/Volumes/crawl", "smbfs")),
         ("/Volumes/crawling", ("/", "apfs")),
         ("/Volumes/crawl/local/index", ("/Volumes/crawl/local", "hfs")),
         ("/Volumes/first floor (1)/index", ("/Volumes/first floor (1)", "nfs")),
-    ],
-)
-def test_the_output_of_mount_of_other_systems_is_read(path: str, expected: tuple[str, str]) -> None:
-    assert find_in_list(PurePosixPath(path), LISTED) == expected
+    ]:
+        assert find_in_list(PurePosixPath(path), LISTED) == expected
 
 
 NAMESPACE = """

@@ -6,7 +6,6 @@ import gzip
 import json
 from pathlib import Path
 
-import pytest
 from warcio.archiveiterator import ArchiveIterator as WarcioIterator
 
 from crawler_dedup import Config
@@ -150,21 +149,18 @@ def test_two_crawls_at_once_write_files_of_their_own(tmp_path: Path) -> None:
     assert len([*(tmp_path / "index").glob("dropped-*")]) == 2
 
 
-@pytest.mark.parametrize(
-    ("index", "journal", "place"),
-    [
+def test_commands_look_for_files_where_crawls_write_them(tmp_path: Path) -> None:
+    for index, journal, place in [
         ("", "/logs/journal.jsonl", "index"),
         ("redis://a", "", "index"),
         ("redis://a", "j.jsonl", "index"),
         ("redis://a", "/logs/%(name)s.j", "/logs"),
-    ],
-)
-def test_commands_look_for_files_where_crawls_write_them(tmp_path: Path, index: str, journal: str, place: str) -> None:
-    directory = tmp_path / "index"
-    config = Config(dir=str(directory), index=index, journal=journal, dropped_warc="1 GB")  # type: ignore[arg-type]
-    location = find_location(index) if index else directory
-    target = Target(location, directory, config, Journals(()))
-    assert target.warc_directory == find_warc_directory(config, journal_path(config)) == tmp_path / place
+    ]:
+        directory = tmp_path / "index"
+        config = Config(dir=str(directory), index=index, journal=journal, dropped_warc="1 GB")  # type: ignore[arg-type]
+        location = find_location(index) if index else directory
+        target = Target(location, directory, config, Journals(()))
+        assert target.warc_directory == find_warc_directory(config, journal_path(config)) == tmp_path / place
 
 
 def test_without_fastwarc_the_crawl_does_not_start(tmp_path: Path) -> None:

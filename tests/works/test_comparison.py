@@ -86,9 +86,9 @@ def test_paragraphs_in_another_order_are_passages_of_their_own(library: Library)
     assert found.comparison.share_of_text > 0.95
 
 
-@pytest.mark.parametrize("text", [chinese(9, 200), prose(9, 200), FROM_NOVEL[:25], *ODD.values()])
-def test_texts_without_a_common_passage_have_none(library: Library, text: str) -> None:
-    assert library.compare(text) == []
+def test_texts_without_a_common_passage_have_none(library: Library) -> None:
+    for text in [chinese(9, 200), prose(9, 200), FROM_NOVEL[:25], *ODD.values()]:
+        assert library.compare(text) == []
 
 
 def test_a_text_that_repeats_a_line_of_a_work_is_compared_in_bounded_time(library: Library) -> None:

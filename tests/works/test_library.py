@@ -158,10 +158,10 @@ def test_a_book_has_its_title_its_author_and_its_chapters_in_their_order(tmp_pat
     assert (document.title, document.author, document.text.split()) == ("Tea & trams", "Lao She", ["First.", "茶館"])
 
 
-@pytest.mark.parametrize("charset", ["utf-8", "utf-8-sig", "gb18030", "big5", "utf-16"])
-def test_the_charset_of_a_text_is_detected(charset: str) -> None:
-    text = "茶馆里的老人在听说书。" * 40 if charset != "big5" else "茶館裡的老人在聽說書。" * 40
-    assert read_document("a.txt", text.encode(charset)).text == text
+def test_the_charset_of_a_text_is_detected() -> None:
+    for charset in ["utf-8", "utf-8-sig", "gb18030", "big5", "utf-16"]:
+        text = "茶馆里的老人在听说书。" * 40 if charset != "big5" else "茶館裡的老人在聽說書。" * 40
+        assert read_document("a.txt", text.encode(charset)).text == text
 
 
 def test_title_and_author_come_from_the_metadata_or_the_name_of_the_file(tmp_path: Path) -> None:

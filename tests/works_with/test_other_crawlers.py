@@ -30,7 +30,11 @@ def lines(content: str) -> Pages:
     return {line["url"]: line["duplicate_of"] for line in map(json.loads, content.splitlines())}
 
 
-@pytest.fixture(scope="module", params=["gopl-zh-2024", "adrianmejia-2016"])
+# With `--dist loadgroup` all crawls of a site run in one process, which crawls it with Scrapy once.
+SITES = [pytest.param(name, marks=pytest.mark.xdist_group(name)) for name in ("gopl-zh-2024", "adrianmejia-2016")]
+
+
+@pytest.fixture(scope="module", params=SITES)
 def site(
     data: Path, tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
 ) -> Iterator[tuple[str, Pages]]:

@@ -19,7 +19,7 @@ import lmdb
 
 from crawler_dedup.errors import IndexUnusable
 from crawler_dedup.index.jobs import Job, JobThread
-from crawler_dedup.index.storage import SharedState
+from crawler_dedup.index.runs import Alive
 
 _READERS_INTERVAL = 60.0
 _PROMPT = 0.01
@@ -37,23 +37,23 @@ class Committer(JobThread):
         env: lmdb.Environment,
         explain: Callable[[Exception], Exception] = lambda error: error,
         require: Callable[[], None] = lambda: None,
-        follow_up: Callable[[], _Run | None] = lambda: None,
-        shared: SharedState | None = None,
+        complete: Callable[[], None] = lambda: None,
+        alive: Alive | None = None,
     ) -> None:
         """Start the thread.
 
         Args:
             explain: converts an error of LMDB to the error that futures get.
             require: raises an error if *env* must not be used; called before and in each transaction.
-            follow_up: returns after each commit a job that must be done in a transaction of its own, or ``None``.
-            shared: what the jobs of a transaction share.
+            complete: makes the file as long as the last transaction says; called at the beginning of each transaction.
+            alive: which runs are alive, which each transaction determines anew.
         """
         super().__init__("crawler-dedup-committer")
         self._env = env
         self._explain = explain
         self._require = require
-        self._follow_up = follow_up
-        self._shared = SharedState() if shared is None else shared
+        self._complete = complete
+        self._alive = {} if alive is None else alive
         self._readers_checked = time.monotonic()
         self._locked_out_since = math.inf
         self._start()
@@ -70,13 +70,12 @@ class Committer(JobThread):
 
     def _write(self) -> None:
         self._commit(None)
-        self._do_follow_up()
         self._clear_dead_readers()
 
     def _commit(self, jobs: Sequence[Job] | None) -> None:
         """Commit *jobs* (``None``: all that wait once the lock is held) and set the results of the futures."""
         results = []
-        self._shared.begin()
+        self._alive.clear()
         self._locked_out_since = time.monotonic()
         try:
             self._require()
@@ -84,10 +83,10 @@ class Committer(JobThread):
                 if time.monotonic() - self._locked_out_since > _PROMPT:
                     self._require()  # again, because the lock was awaited
                 self._locked_out_since = math.inf
+                self._complete()
                 if jobs is None:
                     jobs = self._take()
                 results = [job.run(txn) for job in jobs]
-                self._shared.finish()
                 self._require()
         except Exception as error:
             self._locked_out_since = math.inf
@@ -101,12 +100,6 @@ class Committer(JobThread):
     def _end(self) -> None:
         with suppress(lmdb.Error):  # the disk fails: nobody waits for an answer
             self._env.sync(True)  # the oldest versions take no keyword
-
-    def _do_follow_up(self) -> None:
-        with suppress(IndexUnusable, lmdb.Error):  # the next job gets the error
-            job = self._follow_up()
-            if job is not None:
-                self._commit([Job(job, Future())])
 
     def _clear_dead_readers(self) -> None:
         """Clear the readers of killed processes: otherwise the pages that they read are never reused, and the file grows."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 import errno
 import os
 import shutil
+import struct
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -12,10 +14,10 @@ from typing import Any
 import lmdb
 import msgspec
 
+from crawler_dedup.config import MAP_SIZE
 from crawler_dedup.errors import IndexDamaged, IndexMissing, IndexUnusable
-from crawler_dedup.index.header import FORMAT, FileFigures, Header, decode_header
-from crawler_dedup.index.lmdb.usedpages import find_missing_page
-from crawler_dedup.index.storage import SharedState
+from crawler_dedup.index.header import FORMAT, FileFigures, decode_header
+from crawler_dedup.index.layout import META
 from crawler_dedup.system.files import opener
 
 KEEP_MAP_SIZE = 0
@@ -26,6 +28,8 @@ DATA_FILE = "data.mdb"
 COPY_DIRECTORY = "compacting"
 """Name of the directory in which a compaction writes."""
 
+HEADER = b"header"
+"""The name of the row of the header, in the database ``META``."""
 _DATABASES = 16
 _READERS = 1024
 _LEAST_ROOM = 64 << 20
@@ -83,8 +87,8 @@ def no_index_error(directory: Path) -> IndexMissing:
 def damaged_error(directory: Path, error: Exception | str) -> IndexDamaged:
     """Make an error that says that the index in *directory* is damaged, why, and the ways out."""
     return IndexDamaged(
-        f"The index in {directory} is damaged: {error}. Export what can be read of it, use an earlier export or"
-        " copy, or name another directory (in a crawl DEDUP_DIR)."
+        f"The index in {directory} is damaged: {error}. Use an earlier export or copy, or name another directory (in a crawl"
+        " DEDUP_DIR); if the index can still be opened, export what can be read of it."
     )
 
 
@@ -92,9 +96,18 @@ def open_lmdb(directory: Path, map_size: int, *, readonly: bool = False, lock: b
     """Open or create LMDB's files in *directory*, with the options of an index.
 
     Args:
+        map_size: largest size of the file in bytes, for a process that may write. A process that only reads has a map for
+            what others write meanwhile, because LMDB cannot enlarge a map while it is read.
         readonly: create nothing.
         lock: whether LMDB's lock file is used. Without it, no process may write meanwhile.
+
+    Raises:
+        IndexDamaged: the data file was cut off.
     """
+    if readonly:
+        map_size = MAP_SIZE
+    if is_filled(directory / DATA_FILE):
+        _require_length(directory / DATA_FILE)
     open_with = partial(
         lmdb.open,
         str(directory),
@@ -111,10 +124,56 @@ def open_lmdb(directory: Path, map_size: int, *, readonly: bool = False, lock: b
     try:
         return open_with(map_size=map_size)
     except lmdb.MemoryError:
-        if map_size != KEEP_MAP_SIZE:
+        if map_size != KEEP_MAP_SIZE and not readonly:
             raise
         # LMDB keeps the largest size that was ever used. This process may map less: give it room for the file and more.
         return open_with(map_size=2 * (directory / DATA_FILE).stat().st_size + _LEAST_ROOM)
+
+
+_META_PAGE = struct.Struct("=16xII16xI92xQQ")
+"""A meta page of LMDB: magic number, version, bytes of a page, number of the last page, number of the transaction."""
+_MAGIC, _VERSION = 0xBEEFC0DE, 1
+
+
+def _require_length(file: Path) -> None:
+    """Raise :class:`IndexDamaged` if the data file is shorter than its header, the older of two meta pages, says.
+
+    A process that reads beyond the end of the file through its map is killed (SIGBUS). A sound file can be shorter than the
+    newer meta page says: LMDB does not write a page that a transaction takes at the end of the file and frees again, and
+    :func:`complete_file` makes up for that in the next transaction. Zeros take the place of what may be missing: LMDB
+    reports damage if it should read them. A file with another layout is left to LMDB.
+    """
+    commits: list[tuple[int, int]] = []
+    with open(file, "rb") as data:
+        while len(commits) < 2:
+            meta = data.read(_META_PAGE.size)
+            if len(meta) < _META_PAGE.size:
+                raise damaged_error(file.parent, f"{file.name} was cut off within its header")
+            magic, version, page_bytes, last_page, transaction = _META_PAGE.unpack(meta)
+            if (magic, version) != (_MAGIC, _VERSION):
+                return
+            commits.append((transaction, (last_page + 1) * page_bytes))
+            data.seek(page_bytes)
+        size = data.seek(0, os.SEEK_END)  # after the header: another process may write meanwhile
+    lengths = [length for transaction, length in sorted(commits) if transaction]  # transaction 0 has written nothing
+    older, newer = (lengths[0], lengths[-1]) if lengths else (0, 0)
+    if size < older:
+        raise damaged_error(file.parent, f"{file.name} was cut off: it has {size:,} bytes, its header says {older:,}")
+    if size < newer <= 2 * size + _LEAST_ROOM and hasattr(os, "posix_fallocate"):  # more only if the header is damaged
+        with suppress(OSError), open(file, "r+b") as data:  # this user may not write it
+            os.posix_fallocate(data.fileno(), size, newer - size)  # never makes it shorter
+
+
+def complete_file(env: lmdb.Environment, directory: Path) -> None:
+    """Make the data file as long as the last transaction says. Only in a write transaction: others may make it longer."""
+    file, length = directory / DATA_FILE, (env.info()["last_pgno"] + 1) * env.stat()["psize"]
+    if file.stat().st_size < length:
+        os.truncate(file, length)
+
+
+def is_filled(file: Path) -> bool:
+    """Return whether there is a *file* that is not empty."""
+    return file.exists() and file.stat().st_size > 0
 
 
 def allocate_lock_file(lock_file: Path) -> None:
@@ -146,7 +205,7 @@ def require_ours(env: lmdb.Environment, directory: Path) -> None:
     """Raise :class:`IndexUnusable` unless there is an index of this format: nothing else may be rewritten."""
     try:
         with env.begin() as txn:
-            stored = txn.get(b"header", db=env.open_db(b"meta", txn, create=False))
+            stored = txn.get(HEADER, db=env.open_db(META, txn, create=False))
         if stored is None:
             raise no_index_error(directory)
         header = decode_header(stored)
@@ -158,43 +217,6 @@ def require_ours(env: lmdb.Environment, directory: Path) -> None:
         raise unusable_error(
             directory, f"has format {header.format}, this version has {FORMAT}: use the version that made it"
         )
-
-
-def file_length(env: lmdb.Environment) -> int:
-    """Return the length in bytes that LMDB's file has when all its pages are written."""
-    length: int = (env.info()["last_pgno"] + 1) * env.stat()["psize"]
-    return length
-
-
-def require_pages(env: lmdb.Environment, directory: Path) -> None:
-    """Raise :class:`IndexDamaged` where the file was cut off: reading behind its end would kill the process (SIGBUS).
-
-    A sound file can also be shorter than LMDB says, if its last pages are free. So every used page is searched for, which
-    takes a while with a large index.
-    """
-    file = directory / DATA_FILE
-    if file.stat().st_size >= file_length(env):
-        return
-    try:
-        missing = find_missing_page(env, file)
-    except lmdb.Error as error:
-        raise damaged_error(directory, error) from error
-    if missing is not None:
-        size = file.stat().st_size
-        raise damaged_error(
-            directory, f"{DATA_FILE} was cut off: it has {size:,} bytes, and page {missing:,} is beyond its end"
-        )
-
-
-def extend_file(env: lmdb.Environment, directory: Path) -> None:
-    """Make a sound file as long as LMDB says, so that openings need not search for its pages.
-
-    Only for a process that has the index open exclusively. Raises as :func:`require_pages`.
-    """
-    require_pages(env, directory)
-    file, length = directory / DATA_FILE, file_length(env)
-    if file.stat().st_size < length:
-        os.truncate(file, length)
 
 
 def measure_file(env: lmdb.Environment, txn: lmdb.Transaction, directory: Path) -> FileFigures:
@@ -219,71 +241,3 @@ def disk_bytes(directory: Path) -> int:
 def _count_pages(stat: Any) -> int:
     """Return how many pages of the file a database takes, by its statistics."""
     return int(stat["branch_pages"] + stat["leaf_pages"] + stat["overflow_pages"])
-
-
-_NAME = b"header"
-
-
-class HeaderRow:
-    """The row that has the header of an index. Call :meth:`open` or :meth:`open_to_write` first.
-
-    Attributes:
-        database: the database that has the row.
-    """
-
-    database: Any
-
-    def __init__(self, env: lmdb.Environment, directory: Path, shared: SharedState) -> None:
-        self._env = env
-        self._directory = directory
-        self._shared = shared
-        self._last: tuple[bytes | None, Header | None] = None, None
-
-    def open(self, env: lmdb.Environment, txn: lmdb.Transaction | None) -> None:
-        """Open the database, which must exist unless *txn* is a write transaction."""
-        self.database = env.open_db(b"meta", txn)
-
-    def open_to_write(self, txn: lmdb.Transaction) -> None:
-        """Open or make the database. Raises :class:`IndexUnusable` if the file is no index."""
-        names = self.check_names(txn)
-        self.open(self._env, txn)
-        if (len(names) > 1 or txn.stat(self.database)["entries"]) and self.read(txn) is None:
-            raise self._other_database_error()
-
-    def check_names(self, txn: lmdb.Transaction) -> list[bytes]:
-        """Return the names of all databases; raise :class:`IndexUnusable` if they are not the databases of an index."""
-        names = database_names(txn)
-        if names and b"meta" not in names:
-            raise self._other_database_error()
-        return names
-
-    def _other_database_error(self) -> IndexUnusable:
-        return IndexUnusable(f"{self._directory} holds another LMDB database, not an index.")
-
-    def read(self, txn: lmdb.Transaction) -> Header | None:
-        """Read the header; ``None`` where there is none."""
-        stored = txn.get(_NAME, db=self.database)
-        if stored is None:
-            return None
-        content, header = self._last  # replaced in one step: several threads read it
-        if content != stored:
-            try:
-                content, header = self._last = bytes(stored), decode_header(stored)
-            except msgspec.DecodeError as error:
-                raise damaged_error(self._directory, error) from error
-        return header
-
-    def begin(self, txn: lmdb.Transaction, header: Header, fresh: bool) -> Header:
-        """Empty the index if *fresh*; write *header* unless there is a header, and return the one that is stored then."""
-        if fresh:
-            self._empty_index(txn)
-        txn.put(_NAME, msgspec.json.encode(header), db=self.database, overwrite=False)
-        return self.read(txn) or header
-
-    def _empty_index(self, txn: lmdb.Transaction) -> None:
-        header = self.read(txn)
-        self._shared.begin()
-        for database in open_databases(self._env, txn):
-            # Delete databases of another format, which may be of another kind; those of ours stay open in other processes.
-            txn.drop(database, delete=header is not None and header.format != FORMAT)
-        self.open(self._env, txn)

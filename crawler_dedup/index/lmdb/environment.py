@@ -9,10 +9,8 @@ from __future__ import annotations
 import ctypes
 import os
 import threading
-import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future
-from concurrent.futures import TimeoutError as FutureTimeout
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -21,23 +19,30 @@ from typing import Any, TypeVar
 import lmdb
 import msgspec
 
-from crawler_dedup.errors import IndexGone, IndexUnusable
-from crawler_dedup.index.header import FORMAT, FileFigures, Header, Kind, check_header
+from crawler_dedup.errors import IndexUnusable
+from crawler_dedup.index.header import FORMAT, FileFigures, Header, Kind, check_header, decode_header
+from crawler_dedup.index.jobs import WRITE_SECONDS, wait_for
+from crawler_dedup.index.layout import META
 from crawler_dedup.index.lmdb.committer import Committer
-from crawler_dedup.index.lmdb.engine import HeaderRow, explain, measure_file, no_index_error
-from crawler_dedup.index.lmdb.locks import ProcessLock
-from crawler_dedup.index.lmdb.openfiles import OpenFiles, Readers, open_alone
-from crawler_dedup.index.storage import SharedState
+from crawler_dedup.index.lmdb.engine import (
+    HEADER,
+    complete_file,
+    damaged_error,
+    database_names,
+    explain,
+    measure_file,
+    no_index_error,
+    open_databases,
+)
+from crawler_dedup.index.lmdb.openfiles import OpenFiles, open_alone
+from crawler_dedup.index.runs import Alive
 from crawler_dedup.system.logs import logger_without_credentials
 
 logger = logger_without_credentials(__name__)
 
 _T = TypeVar("_T")
 
-_OPEN_TIMEOUT = 30.0
 _CLOSE_TIMEOUT = 10.0
-_WATCH_SECONDS = 0.01
-"""Seconds for which a long transaction reads between two checks of the files."""
 
 
 class Environment:
@@ -46,7 +51,12 @@ class Environment:
     LMDB forbids a process to open a file twice: closing one opening would release the locks of the other. So all openings
     of a directory in one process share one environment, and the class lists the environments that the process has open.
     The list is class state because LMDB's rule applies to the whole process.
+
+    Attributes:
+        meta: the database that holds the header.
     """
+
+    meta: Any
 
     _shared: dict[Path, Environment] = {}  # noqa: RUF012  (environments that are open in this process, by directory)
     _left_open: list[Environment] = []  # noqa: RUF012  (environments that could not be closed: see _leave)
@@ -59,12 +69,11 @@ class Environment:
         self._users = 0
         self._forked = False
         self._files = OpenFiles(directory, map_size, readonly=readonly)
-        self._readers = Readers(self._files, self._require, readonly=readonly)
         self._lmdb = self._files.env
-        self.shared = SharedState()
-        self._header_row = HeaderRow(self._lmdb, directory, self.shared)
-        require, extend = self._files.require_intact, self._files.make_extend_job
-        self._committer = None if readonly else Committer(self._lmdb, self._explain, require, extend, self.shared)
+        self.alive: Alive = {}
+        self._last_header: tuple[bytes | None, Header | None] = None, None
+        require, complete = self._files.require_intact, partial(complete_file, self._lmdb, directory)
+        self._committer = None if readonly else Committer(self._lmdb, self._explain, require, complete, self.alive)
 
     @classmethod
     def open(cls, directory: Path, *, map_size: int, readonly: bool = False) -> Environment:
@@ -137,7 +146,7 @@ class Environment:
 
     @classmethod
     def _refuse_left_open(cls, directory: Path) -> None:
-        if any(left.directory == directory and not left.is_gone for left in cls._left_open):
+        if any(left.directory == directory and not left._files.is_gone for left in cls._left_open):
             raise IndexUnusable(
                 f"The index in {directory} could not be closed in this process, because another process held its lock: open"
                 " it in a new process."
@@ -151,38 +160,6 @@ class Environment:
                 " no child to open it, too. Start this process anew (in multiprocessing: spawn), or do not open the index in"
                 " the parent before it forks."
             )
-
-    @property
-    def is_gone(self) -> bool:
-        """Whether the open files are no longer the files in the directory, so that what is written is lost."""
-        return self._readers.has_lost_map or self._files.is_gone
-
-    def _require(self) -> None:
-        """Raise an error unless the files may be used. Called before each use of LMDB."""
-        if self._readers.has_lost_map:
-            raise IndexGone(f"The index in {self.directory} was deleted or replaced.")
-        self._files.require_intact()
-
-    def iterate_checked(self, items: Iterable[_T]) -> Iterator[_T]:
-        """Yield *items*, which one long transaction reads; check between them that the index may still be used.
-
-        Raises as :meth:`read`.
-        """
-        remaining, due = iter(items), 0.0
-        while True:
-            if time.monotonic() >= due:  # also after the caller took long over the last item
-                self._require()
-                due = time.monotonic() + _WATCH_SECONDS
-            try:
-                item = next(remaining)
-            except StopIteration:
-                return
-            yield item
-
-    @property
-    def meta(self) -> Any:
-        """The database that holds the header."""
-        return self._header_row.database
 
     def prepare(self, kind: Kind, spec: Mapping[str, str], libraries: Mapping[str, str], *, fresh: bool) -> Header:
         """Write the header, or compare a stored header with it; return the stored header.
@@ -198,7 +175,7 @@ class Environment:
         stored = self.stored_header()
         if stored is None or (fresh and self._users == 1):
             # Another process may have been faster: its header is checked like any other.
-            stored = self.write(partial(self._header_row.begin, header=header, fresh=fresh))
+            stored = self.write(partial(self._write_header, header=header, fresh=fresh))
         check_header(self.directory, stored, header)
         return stored
 
@@ -216,7 +193,27 @@ class Environment:
 
     def header_in(self, txn: lmdb.Transaction) -> Header | None:
         """Read the header within a transaction; ``None`` where there is none."""
-        return self._header_row.read(txn)
+        stored = txn.get(HEADER, db=self.meta)
+        if stored is None:
+            return None
+        content, header = self._last_header  # replaced in one step: several threads read it
+        if content != stored:
+            try:
+                content, header = self._last_header = bytes(stored), decode_header(stored)
+            except msgspec.DecodeError as error:
+                raise damaged_error(self.directory, error) from error
+        return header
+
+    def _write_header(self, txn: lmdb.Transaction, header: Header, fresh: bool) -> Header:
+        """Empty the index if *fresh*; write *header* unless there is a header, and return the one that is stored then."""
+        if fresh:
+            stored = self.header_in(txn)
+            for database in open_databases(self._lmdb, txn):
+                # Delete databases of another format, which may be of another kind; ours stay open in other processes.
+                txn.drop(database, delete=stored is not None and stored.format != FORMAT)
+            self.meta = self._lmdb.open_db(META, txn)
+        txn.put(HEADER, msgspec.json.encode(header), db=self.meta, overwrite=False)
+        return self.header_in(txn) or header
 
     @contextmanager
     def read(self) -> Iterator[lmdb.Transaction]:
@@ -226,37 +223,36 @@ class Environment:
                 f"The index in {self.directory} was opened before this process was forked: open it only after the fork."
             )
         try:
-            with self._readers.begin() as txn:
+            self._files.require_intact()
+            with self._begin() as txn:
                 yield txn
         except (lmdb.Error, msgspec.DecodeError) as error:
             raise self._explain(error) from error
+
+    def _begin(self) -> lmdb.Transaction:
+        try:
+            return self._lmdb.begin(buffers=True)
+        except lmdb.ReadersFullError:
+            self._lmdb.reader_check()
+            return self._lmdb.begin(buffers=True)
 
     def submit(self, job: Callable[[lmdb.Transaction], _T], *, urgent: bool = True) -> Future[_T]:
         """Run *job* in the next write transaction; the future is done once the transaction is on disk.
 
         A job that is not *urgent* waits a moment, to share the transaction of other jobs.
         """
-        if self._readers.has_lost_map:
-            self._require()  # raises
         if self._committer is None:
             raise IndexUnusable("The index is open for reading only.")
         return self._committer.submit(job, urgent=urgent)
 
-    def write(self, job: Callable[[lmdb.Transaction], _T], timeout: float | None = None) -> _T:
+    def write(self, job: Callable[[lmdb.Transaction], _T], timeout: float = WRITE_SECONDS) -> _T:
         """Run *job* in the next write transaction and wait until the transaction is on disk.
 
         Raises:
-            IndexUnusable: the transaction did not begin within *timeout* seconds (``None``: 30); *job* is not run then.
+            IndexUnusable: the transaction did not begin within *timeout* seconds; *job* is not run then.
         """
-        future = self.submit(job)
-        try:
-            return future.result(_OPEN_TIMEOUT if timeout is None else timeout)
-        except FutureTimeout:
-            if future.cancel():
-                raise IndexUnusable(
-                    f"The index in {self.directory} is locked by another process, or by a long transaction of this one."
-                ) from None
-            return future.result()
+        reason = f"The index in {self.directory} is locked by another process, or by a long transaction of this one."
+        return wait_for(self.submit(job), timeout, reason)
 
     def make_databases(self, make: Callable[[lmdb.Environment, lmdb.Transaction | None], _T]) -> _T:
         """Open databases by calling *make* with the environment and a write transaction.
@@ -285,10 +281,26 @@ class Environment:
     def _open_meta(self) -> None:
         if self.readonly:
             with self.read() as txn:
-                self._header_row.check_names(txn)
-            self.make_databases(self._header_row.open)
+                self._read_names(txn)
+            self.meta = self.make_databases(lambda env, txn: env.open_db(META, txn))
         else:
-            self.write(self._header_row.open_to_write)
+            self.write(self._make_meta)
+
+    def _make_meta(self, txn: lmdb.Transaction) -> None:
+        names = self._read_names(txn)
+        self.meta = self._lmdb.open_db(META, txn)
+        if (len(names) > 1 or txn.stat(self.meta)["entries"]) and self.header_in(txn) is None:
+            raise self._other_database_error()
+
+    def _read_names(self, txn: lmdb.Transaction) -> list[bytes]:
+        """Return the names of all databases; raise :class:`IndexUnusable` if they are not the databases of an index."""
+        names = database_names(txn)
+        if names and META not in names:
+            raise self._other_database_error()
+        return names
+
+    def _other_database_error(self) -> IndexUnusable:
+        return IndexUnusable(f"{self.directory} holds another LMDB database, not an index.")
 
     def _explain(self, error: Exception) -> Exception:
         return explain(error, self._lmdb, self.directory)
@@ -305,7 +317,6 @@ def _after_fork() -> None:
         # Never close it in the child, not even when nothing refers to it: closing would wait for ever for a thread that was
         # inside LMDB when the process forked.
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(environment._lmdb))
-    ProcessLock.close_in_child()
     Environment._shared.clear()
     Environment._lock = threading.Lock()
 

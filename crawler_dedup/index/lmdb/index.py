@@ -14,15 +14,16 @@ import lmdb
 from crawler_dedup.errors import IndexUnusable
 from crawler_dedup.index.header import KIND, FileFigures, Header, check_header
 from crawler_dedup.index.index import Index
+from crawler_dedup.index.jobs import WRITE_SECONDS
 from crawler_dedup.index.lmdb.engine import KEEP_MAP_SIZE, disk_bytes
 from crawler_dedup.index.lmdb.environment import Environment
-from crawler_dedup.index.lmdb.runlocks import RunLock
+from crawler_dedup.index.lmdb.runlocks import RunLock, lock_file, remove_dead_locks
 from crawler_dedup.index.lmdb.storage import Databases, DirectoryStorage
 from crawler_dedup.index.lmdb.verification import find_problems
 from crawler_dedup.index.matcher import Filing
 from crawler_dedup.index.packing import RecentRows
 from crawler_dedup.index.profiles import FrozenProfiles
-from crawler_dedup.index.storage import SharedState
+from crawler_dedup.index.runs import Alive, Run
 from crawler_dedup.index.tables import Tables
 from crawler_dedup.system.callbacks import Advance, ignore_progress
 
@@ -107,9 +108,6 @@ class DirectoryIndex(Index):
     def stored_bytes(self) -> int:
         return disk_bytes(self.directory)
 
-    def note_length(self) -> None:
-        _ = self.environment.is_gone  # looks at the files
-
     def measure(self) -> FileFigures:
         return self.environment.measure()
 
@@ -128,11 +126,15 @@ class DirectoryIndex(Index):
         except OSError as error:
             raise IndexUnusable(f"The index in {self.directory} cannot be written: {error}.") from error
 
+    def join_run(self, number: int, offset: float) -> Run:
+        remove_dead_locks(self.directory)
+        return Run(number, offset, str(lock_file(self.directory, number)))
+
     def verify(self, filing: Filing, advance: Advance = ignore_progress) -> list[str]:
         """Check every bucket against the records; return a sentence for each fault. Nothing is changed."""
         try:
             with self.environment.read() as txn:
-                return find_problems(txn, self._databases, self._tables(txn, SharedState()), filing, advance)
+                return find_problems(txn, self._databases, self._tables(txn, {}), filing, advance)
         except IndexUnusable as error:
             return [str(error)]
 
@@ -145,16 +147,16 @@ class DirectoryIndex(Index):
     ) -> Future[_T]:
         return self.environment.submit(partial(self._run, job), urgent=urgent)
 
-    def _write(self, job: Callable[[Tables], _T], timeout: float | None = None) -> _T:
+    def _write(self, job: Callable[[Tables], _T], timeout: float = WRITE_SECONDS) -> _T:
         return self.environment.write(partial(self._run, job), timeout)
 
     def _run(self, job: Callable[[Tables], _T], txn: lmdb.Transaction) -> _T:
-        return job(self._tables(txn, self.environment.shared))
+        return job(self._tables(txn, self.environment.alive))
 
     @contextmanager
     def _read(self) -> Iterator[Tables]:
         with self.environment.read() as txn:
-            yield self._tables(txn, SharedState())
+            yield self._tables(txn, {})
 
-    def _tables(self, txn: lmdb.Transaction, shared: SharedState) -> Tables:
-        return Tables(DirectoryStorage(self._databases, txn), shared, self._recent, self._frozen)
+    def _tables(self, txn: lmdb.Transaction, alive: Alive) -> Tables:
+        return Tables(DirectoryStorage(self._databases, txn), alive, self._recent, self._frozen)

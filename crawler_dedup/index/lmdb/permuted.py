@@ -18,7 +18,7 @@ from crawler_dedup.config import MAP_SIZE
 from crawler_dedup.errors import IndexUnusable
 from crawler_dedup.hamming import DESIGNS, Numbers, SignatureMatch, near, sort_distinct
 from crawler_dedup.index.header import Header, Kind
-from crawler_dedup.index.layout import decode_number
+from crawler_dedup.index.layout import SIGNATURES, decode_number
 from crawler_dedup.index.lmdb.buckets import Buckets, Tally, equal_ranges, tally
 from crawler_dedup.index.lmdb.environment import Environment
 from crawler_dedup.system.callbacks import Advance, ignore_progress
@@ -50,7 +50,7 @@ class PermutedIndex:
         """Use :meth:`open`."""
         self.environment = environment
         self._design = DESIGNS[tables]
-        self._buckets = environment.make_databases(lambda env, txn: Buckets(env, txn, b"tables"))
+        self._buckets = environment.make_databases(lambda env, txn: Buckets(env, txn, SIGNATURES))
         self._closed = False
 
     @classmethod
@@ -122,8 +122,7 @@ class PermutedIndex:
     def query_many(self, signatures: Signatures, max_distance: int = 3) -> list[list[SignatureMatch]]:
         """Return the result of :meth:`query` for each of *signatures*, in one state of the index."""
         with self.environment.read() as txn:
-            watched = self.environment.iterate_checked(_array(signatures).tolist())
-            return [self._query(txn, signature, max_distance) for signature in watched]
+            return [self._query(txn, signature, max_distance) for signature in _array(signatures).tolist()]
 
     def blocks(self, size: int) -> Iterator[Numbers]:
         """Yield all signatures in ascending order, in arrays of up to *size*, from one state of the index.
@@ -253,7 +252,7 @@ class PermutedIndex:
         """Yield the first table's buckets, each sorted: its keys are the signatures' highest bits."""
         bucket: list[Numbers] = []
         before = 0
-        for _, key, payloads in self.environment.iterate_checked(self._buckets.chunks(txn)):
+        for _, key, payloads in self._buckets.chunks(txn):
             if key != before and bucket:
                 yield np.sort(np.concatenate(bucket))
                 bucket = []

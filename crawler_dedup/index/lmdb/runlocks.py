@@ -8,10 +8,10 @@ from functools import lru_cache
 from pathlib import Path
 
 from crawler_dedup.errors import IndexUnusable
-from crawler_dedup.index.lmdb.locks import ProcessLock, is_held, is_held_or_raise
 from crawler_dedup.index.runs import Run
 from crawler_dedup.system.filelocks import LockFailed
 from crawler_dedup.system.files import owner_of
+from crawler_dedup.system.processlock import ProcessLock, hold, is_held, is_held_or_raise
 
 _LOCK_FILE = "run-{}.lock"
 _REMEMBERED = 64  # paths of lock files: each transaction checks whether runs are alive
@@ -27,14 +27,9 @@ class RunLock(Run):
             OSError: the lock file cannot be created.
             IndexUnusable: the lock file of another run may not be opened.
         """
-        super().__init__()
-        for left in directory.glob(_LOCK_FILE.format("*")):
-            _remove_if_dead(left)
-        while True:
-            self.number = secrets.randbits(32) or 1
-            with suppress(FileExistsError):
-                self._file = ProcessLock(_lock_file(directory, self.number))
-                return
+        super().__init__(secrets.randbits(32) or 1)
+        remove_dead_locks(directory)
+        self._file: ProcessLock = hold(lock_file(directory, self.number))
 
     @property
     def is_held(self) -> bool:
@@ -44,7 +39,13 @@ class RunLock(Run):
         self._file.release()
 
 
-def _remove_if_dead(lock_file: Path) -> None:
+def remove_dead_locks(directory: Path) -> None:
+    """Remove the lock files of the runs in *directory* that are over. Raises as :func:`_remove_if_dead`."""
+    for left in directory.glob(_LOCK_FILE.format("*")):
+        _remove_if_dead(left)
+
+
+def _remove_if_dead(path: Path) -> None:
     """Remove the lock file of a run that is over.
 
     Raises:
@@ -52,10 +53,10 @@ def _remove_if_dead(lock_file: Path) -> None:
     """
     try:
         with suppress(LockFailed):
-            is_held_or_raise(lock_file)
+            is_held_or_raise(path)
     except PermissionError:
         raise IndexUnusable(
-            f"The lock file {lock_file} of another run, which belongs to {owner_of(lock_file)}, cannot be opened"
+            f"The lock file {path} of another run, which belongs to {owner_of(path)}, cannot be opened"
             " (permission denied), so it is unknown whether that run has ended. Run as that user; or give the directory and"
             " its files to a group that both users are in (chgrp, chmod g+rwxs); or remove the file if that run has ended."
         ) from None
@@ -67,9 +68,10 @@ def is_run_alive(directory: Path, number: int, *, readonly: bool) -> bool | None
     Args:
         readonly: do not remove the lock file of a run that is over.
     """
-    return is_held(_lock_file(directory, number), readonly=readonly)
+    return is_held(lock_file(directory, number), readonly=readonly)
 
 
 @lru_cache(maxsize=_REMEMBERED)
-def _lock_file(directory: Path, number: int) -> Path:
+def lock_file(directory: Path, number: int) -> Path:
+    """Return the path of the lock file of a run."""
     return directory / _LOCK_FILE.format(f"{number:08x}")

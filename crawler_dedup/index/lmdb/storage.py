@@ -9,11 +9,21 @@ import lmdb
 
 from crawler_dedup.hamming import Numbers
 from crawler_dedup.index.header import Header
-from crawler_dedup.index.layout import NUMBER_BYTES, count_chunks, decode_number
+from crawler_dedup.index.layout import (
+    NUMBER_BYTES,
+    NUMBERS,
+    RECORDS,
+    ROW_TABLES,
+    SIGNATURES,
+    BucketTable,
+    RowTable,
+    count_chunks,
+    decode_number,
+)
 from crawler_dedup.index.lmdb.buckets import Buckets
 from crawler_dedup.index.lmdb.environment import Environment
 from crawler_dedup.index.lmdb.runlocks import is_run_alive
-from crawler_dedup.index.storage import NUMBERS, RECORDS, ROW_TABLES, SIGNATURES, BucketTable, RowTable, Storage
+from crawler_dedup.index.storage import Storage
 
 
 class Databases:
@@ -51,7 +61,7 @@ class DirectoryStorage(Storage):
 
     def scan(self, table: RowTable) -> Iterator[tuple[bytes, bytes | memoryview]]:
         with self._txn.cursor(db=self._rows[table]) as cursor:
-            for name, content in self._environment.iterate_checked(cursor):
+            for name, content in cursor:
                 yield bytes(name), content
 
     def read_bucket(self, table: BucketTable, scope: int, key: int) -> bytes:

@@ -11,12 +11,11 @@ import lmdb
 import numpy as np
 
 from crawler_dedup.hamming import Numbers
-from crawler_dedup.index.layout import place_entry, place_of_signature
+from crawler_dedup.index.layout import NUMBERS, SIGNATURES, place_entry, place_of_signature
 from crawler_dedup.index.lmdb.buckets import Tally, tally
 from crawler_dedup.index.lmdb.storage import Databases
 from crawler_dedup.index.matcher import Filing
 from crawler_dedup.index.records import Record, hash_scope
-from crawler_dedup.index.storage import NUMBERS, SIGNATURES
 from crawler_dedup.index.tables import Tables, places_of
 from crawler_dedup.system.callbacks import Advance
 
@@ -49,8 +48,8 @@ def find_problems(
     while batch := list(islice(numbered, _SLICE)):
         _check_records(batch, tables, filing, findings)
         advance(len(batch))
-    findings.wrong["profiles of sites cannot be read"] += tables.count_unreadable_sites()
-    findings.wrong["runs cannot be read"] += tables.count_unreadable_runs()
+    findings.wrong["profiles of sites cannot be read"] += tables.sites.count_unreadable()
+    findings.wrong["runs cannot be read"] += tables.runs.count_unreadable()
     findings.wrong["overrides cannot be read"] += tables.count_unreadable_overrides()
     sentences = [f"{count} {fault}." for fault, count in findings.wrong.items() if count]
     for name, filed, expected in (

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import cast
 
-from crawler_dedup.index.storage import PAYLOAD_BYTES
+from crawler_dedup.index.layout import PAYLOAD_BYTES
 
 Command = Sequence["bytes | str | int"]
 

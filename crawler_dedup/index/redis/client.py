@@ -10,6 +10,7 @@ import msgspec
 
 from crawler_dedup.errors import ConnectionLost, IndexDamaged, IndexGone, IndexUnusable
 from crawler_dedup.index.header import Header, decode_header
+from crawler_dedup.index.layout import RUN_NAME_BYTES
 from crawler_dedup.index.location import ServerAddress
 from crawler_dedup.index.redis import scripts
 from crawler_dedup.index.redis.changelog import RUNS, State, make_marks, make_tokens, read_tokens
@@ -17,7 +18,6 @@ from crawler_dedup.index.redis.changes import Changes, KnownRuns
 from crawler_dedup.index.redis.connection import ANSWER_SECONDS, ServerConnection, ServerReadOnly, read_time
 from crawler_dedup.index.redis.keys import LAYOUT, Keys, meta_key
 from crawler_dedup.index.redis.knowncells import KnownCells
-from crawler_dedup.index.runs import RUN_NAME_BYTES
 
 _SCANNED = 500
 _RESERVED = 64

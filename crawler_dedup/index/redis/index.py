@@ -7,7 +7,6 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
-from concurrent.futures import TimeoutError as FutureTimeout
 from contextlib import contextmanager
 from typing import TypeVar
 
@@ -17,6 +16,7 @@ from crawler_dedup.decision import NO_ANSWER, Decision, Verdict
 from crawler_dedup.errors import IndexMissing, IndexUnusable
 from crawler_dedup.index.header import FORMAT, KIND, FileFigures, Header, check_header
 from crawler_dedup.index.index import Index
+from crawler_dedup.index.jobs import WRITE_SECONDS, wait_for
 from crawler_dedup.index.location import ServerAddress
 from crawler_dedup.index.matcher import Filing, Matcher
 from crawler_dedup.index.packing import RecentRows
@@ -31,7 +31,7 @@ from crawler_dedup.index.redis.readahead import Offers
 from crawler_dedup.index.redis.runs import ServerRun, show_life_soon
 from crawler_dedup.index.redis.storage import UNDIVIDED, ServerStorage
 from crawler_dedup.index.redis.writer import MOST_JOBS, MOST_PAGES, Writer
-from crawler_dedup.index.storage import SharedState
+from crawler_dedup.index.runs import Alive
 from crawler_dedup.index.tables import Tables
 from crawler_dedup.index.verdicts import RunContext
 from crawler_dedup.signedpage import SignedPage
@@ -42,7 +42,6 @@ logger = logger_without_credentials("crawler_dedup.index")
 _T = TypeVar("_T")
 READING_BYTES = 16 << 20
 """Bytes of an index that a command keeps in memory at most, by default."""
-_WRITE_SECONDS = 30.0
 _CLOSE_SECONDS = 10.0
 _QUICK_SECONDS = 0.2  # short, because the event loop waits for it
 
@@ -174,6 +173,9 @@ class ServerIndex(Index):
     def begin_run(self) -> ServerRun:
         return ServerRun(ServerConnection(self.address), self.header)
 
+    def join_run(self, number: int, offset: float) -> ServerRun:  # noqa: ARG002  (each process asks the server)
+        return ServerRun(ServerConnection(self.address), self.header, number)
+
     def offer(
         self,
         pages: Sequence[SignedPage],
@@ -201,14 +203,8 @@ class ServerIndex(Index):
             raise IndexUnusable("The index is open for reading only.")
         return self._writer.submit(job, urgent=urgent, size=size)
 
-    def _write(self, job: Callable[[Tables], _T], timeout: float | None = None) -> _T:
-        future = self._submit(job)
-        try:
-            return future.result(_WRITE_SECONDS if timeout is None else timeout)
-        except FutureTimeout:
-            if future.cancel():
-                raise IndexUnusable(f"The index in {self.address} does not answer.") from None
-            return future.result()
+    def _write(self, job: Callable[[Tables], _T], timeout: float = WRITE_SECONDS) -> _T:
+        return wait_for(self._submit(job), timeout, f"The index in {self.address} does not answer.")
 
     @contextmanager
     def _read(self) -> Iterator[Tables]:
@@ -218,7 +214,7 @@ class ServerIndex(Index):
             if self._fails_if_emptied:
                 self._epoch = self._epoch or client.epoch
                 client.require_epoch(self._epoch)
-            yield self._make_tables(ServerStorage(client, self.header, deque(), is_reading=True), SharedState())
+            yield self._make_tables(ServerStorage(client, self.header, deque(), is_reading=True), {})
         except msgspec.DecodeError as error:
             raise client.damaged_error(error) from error
         finally:
@@ -227,8 +223,8 @@ class ServerIndex(Index):
     def _begin(self, client: Client) -> ServerStorage:
         return ServerStorage(client, self.header, self._offers)
 
-    def _make_tables(self, storage: ServerStorage, shared: SharedState) -> Tables:
-        return Tables(storage, shared, self._recent, self._frozen)
+    def _make_tables(self, storage: ServerStorage, alive: Alive) -> Tables:
+        return Tables(storage, alive, self._recent, self._frozen)
 
     def __len__(self) -> int:
         epoch = self._quick.call(b"HGET", meta_key(self.address), b"epoch")

@@ -10,9 +10,9 @@ import secrets
 import string
 from collections.abc import Iterable
 
+from crawler_dedup.index.layout import COUNTS, NUMBERS, OVERRIDES, RECORDS, SITES, SNAPSHOTS, BucketTable, RowTable
 from crawler_dedup.index.location import ServerAddress
 from crawler_dedup.index.redis.changelog import TOKEN_BYTES
-from crawler_dedup.index.storage import COUNTS, NUMBERS, OVERRIDES, RECORDS, SITES, SNAPSHOTS, BucketTable, RowTable
 
 LAYOUT = 3
 """Version of the layout of the keys: it is raised when code for another version cannot read them."""

@@ -20,11 +20,12 @@ from time import monotonic
 
 from crawler_dedup.errors import IndexUnusable
 from crawler_dedup.index.header import Header
+from crawler_dedup.index.layout import RUN_NAME_BYTES
 from crawler_dedup.index.redis import scripts
 from crawler_dedup.index.redis.client import read_epoch
 from crawler_dedup.index.redis.connection import ServerConnection, read_time
 from crawler_dedup.index.redis.keys import Keys
-from crawler_dedup.index.runs import RUN_NAME_BYTES, Run
+from crawler_dedup.index.runs import Run
 
 LIFE_SECONDS = 60
 """Seconds after which a sign of life expires."""
@@ -39,14 +40,14 @@ class ServerRun(Run):
     Args:
         connection: the connection, which only this run uses from now on.
         header: the header of the index.
+        number: number of a run that several processes share, each of which keeps it alive; 0: a new run.
 
     Raises:
         IndexUnusable: the server cannot be reached.
     """
 
-    def __init__(self, connection: ServerConnection, header: Header) -> None:
-        super().__init__(read_time(connection))
-        self.number = secrets.randbits(32) or 1
+    def __init__(self, connection: ServerConnection, header: Header, number: int = 0) -> None:
+        super().__init__(number or secrets.randbits(32) or 1, read_time(connection) - monotonic())
         self._name = self.number.to_bytes(RUN_NAME_BYTES, "big")
         self._connection = connection
         self._header = header

@@ -10,13 +10,23 @@ import numpy as np
 from crawler_dedup.errors import IndexGone
 from crawler_dedup.hamming import Numbers
 from crawler_dedup.index.header import Header
-from crawler_dedup.index.layout import NUMBER_BYTES, limit_payloads
-from crawler_dedup.index.matcher import Probing
+from crawler_dedup.index.layout import (
+    COUNTS,
+    NUMBER_BYTES,
+    PAYLOAD_BYTES,
+    RECORDS,
+    RUNS,
+    SITES,
+    BucketTable,
+    RowTable,
+    limit_payloads,
+)
+from crawler_dedup.index.matcher import Matcher
 from crawler_dedup.index.redis.changes import ChangedBucket, Changes
 from crawler_dedup.index.redis.client import Client
 from crawler_dedup.index.redis.readahead import Offers, ReadAhead
 from crawler_dedup.index.redis.runs import is_held_here
-from crawler_dedup.index.storage import COUNTS, PAYLOAD_BYTES, RECORDS, RUNS, SITES, BucketTable, RowTable, Storage
+from crawler_dedup.index.storage import Storage
 from crawler_dedup.signedpage import SignedPage
 
 _PAYLOAD = np.dtype("<u8")
@@ -171,8 +181,8 @@ class ServerStorage(Storage):
         most = max(self.most_pages, UNDIVIDED)
         return pages if len(pages) <= most else pages[:most]
 
-    def read_ahead(self, pages: Sequence[SignedPage], lookup: Probing) -> None:
-        self._ahead.read(pages, lookup)
+    def read_ahead(self, pages: Sequence[SignedPage], matcher: Matcher) -> None:
+        self._ahead.read(pages, matcher)
 
     # What is changed
 

@@ -18,7 +18,7 @@ from crawler_dedup.errors import ConnectionLost, IndexUnusable
 from crawler_dedup.index.jobs import Job, JobThread
 from crawler_dedup.index.redis.client import Client
 from crawler_dedup.index.redis.storage import ServerStorage
-from crawler_dedup.index.storage import SharedState
+from crawler_dedup.index.runs import Alive
 from crawler_dedup.index.tables import Tables
 
 MOST_JOBS = 64
@@ -43,13 +43,13 @@ class Writer(JobThread):
         self,
         client: Client,
         begin: Callable[[Client], ServerStorage],
-        make_tables: Callable[[ServerStorage, SharedState], Tables],
+        make_tables: Callable[[ServerStorage, Alive], Tables],
     ) -> None:
         super().__init__("crawler-dedup-server")
         self._client = client
         self._begin = begin
         self._make_tables = make_tables
-        self._shared = SharedState()
+        self._alive: Alive = {}
         self._most_pages = MOST_PAGES  # fewer while others often change the cells that are read
         self._away_until = 0.0
         self._why_away = ConnectionLost()
@@ -91,14 +91,13 @@ class Writer(JobThread):
             raise self._why_away
         for attempt in range(_MOST_ATTEMPTS):
             self._client.prepare()
-            self._shared.begin()
+            self._alive.clear()
             storage = self._begin(self._client)
             storage.most_pages = self._most_pages
-            tables = self._make_tables(storage, self._shared)
+            tables = self._make_tables(storage, self._alive)
             first = jobs[: _count_first(jobs, self._most_pages)]
             try:
                 results = [job.run(tables) for job in first]
-                self._shared.finish()
             except ConnectionLost:
                 raise
             except Exception:

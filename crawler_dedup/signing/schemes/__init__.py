@@ -8,38 +8,16 @@ from importlib.metadata import entry_points
 
 from crawler_dedup.config import Config
 from crawler_dedup.errors import ConfigError
-from crawler_dedup.hamming import Numbers
-from crawler_dedup.signing.schemes.scheme import Agreement, Scheme, ValueScheme, option
+from crawler_dedup.signing.schemes.scheme import Agreement, Scheme, ValueScheme
 from crawler_dedup.signing.schemes.simhash import SimHash
 
-__all__ = [
-    "GROUP",
-    "NAMES",
-    "Agreement",
-    "Numbers",
-    "Scheme",
-    "SimHash",
-    "ValueScheme",
-    "add_unfiled_options",
-    "option",
-    "scheme_of",
-]
+__all__ = ["GROUP", "NAMES", "Agreement", "Scheme", "SimHash", "ValueScheme", "add_unfiled_options", "scheme_of"]
 
 GROUP = "crawler_dedup.schemes"
 """Entry point group in which other packages declare their schemes."""
 
-_OWN = {
-    "simhash": "SimHash",
-    "exact": "Exact",
-    "shingling": "Shingling",
-    "minhash": "MinHash",
-    "checksums": "Checksums",
-    "imatch": "IMatch",
-    "ddw": "DDW",
-    "sentences": "Sentences",
-    "pinyin": "Pinyin",
-    "winnowing": "Winnowing",
-}
+_CLASSES = "SimHash Exact Shingling MinHash Checksums IMatch DDW Sentences Pinyin Winnowing".split()
+_OWN = {name.lower(): name for name in _CLASSES}
 NAMES = tuple(_OWN)
 
 

@@ -36,12 +36,9 @@ class Checksums(FeatureScheme, ValueScheme):
 
     name: ClassVar[str] = "checksums"
 
+    needs_lexicon = False
     lists: int = option(16, "2 to 64")
     least: float = option(0.5, "0.01 to 1", filed=False)
-
-    @property
-    def needs_lexicon(self) -> bool:
-        return False
 
     def value(self, text: Text) -> bytes:
         return self.of_words(self.features_of(text).content)

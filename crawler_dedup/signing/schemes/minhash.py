@@ -136,10 +136,7 @@ class MinHash(ValueScheme):
         return np.arange(len(bands), dtype=np.uint64) << np.uint64(32) | bands
 
     def agree(self, new: bytes, kept: bytes) -> Agreement | None:
-        shares = self.shares(new, kept)
-        if shares.resemblance < self.threshold or shares.coverage < self.coverage:
-            return None
-        return shares.agreement
+        return self.shares(new, kept).agree(self.threshold, self.coverage)
 
     def shares(self, new: bytes, kept: bytes) -> Shares:
         new_size, kept_size = (_SIZE.unpack(value[: _SIZE.size].ljust(_SIZE.size, b"\0"))[0] for value in (new, kept))

@@ -182,9 +182,7 @@ class Pinyin(LexicalScheme, ValueScheme):
 
     def agree(self, new: bytes, kept: bytes) -> Agreement | None:
         shares = self.shares(new, kept)
-        if shares.coverage < self.coverage or shares.resemblance < self.resemblance:
-            return None
-        return Agreement(resemblance=min(shares), coverage=shares.coverage)
+        return Shares(min(shares), shares.coverage).agreement if shares.agree(self.resemblance, self.coverage) else None
 
     def shares(self, new: bytes, kept: bytes) -> Shares:
         """Return the share of the kept text's windows that the new text has, and the share of the new text's letters that
@@ -221,10 +219,8 @@ class _NewText:
         return float(np.minimum(np.diff(starts, append=letters), self.scheme.window).sum() / letters)
 
 
-@lru_cache(maxsize=1)
-def _prepare(scheme: Pinyin, value: bytes) -> _NewText:
-    """Prepare a text. The result is cached, because a text is looked up and then compared with several kept texts."""
-    return _NewText(scheme, value)
+_prepare = lru_cache(maxsize=1)(_NewText)
+"""Prepares a text. The result is cached, because a text is looked up and then compared with several kept texts."""
 
 
 @lru_cache(maxsize=8)

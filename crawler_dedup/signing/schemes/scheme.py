@@ -47,6 +47,10 @@ class Shares(NamedTuple):
         """The shares as the agreement of two texts that agree."""
         return Agreement(resemblance=self.resemblance, coverage=self.coverage)
 
+    def agree(self, resemblance: float, coverage: float) -> Agreement | None:
+        """Return the agreement if the shares reach these values, else ``None``."""
+        return self.agreement if self.resemblance >= resemblance and self.coverage >= coverage else None
+
 
 def containment(estimate: float, size: int, other: int) -> float:
     """Return |A∩B| / |A| of sets with *size* and *other* members whose resemblance is *estimate* (Broder 1997, §2)."""

@@ -90,8 +90,8 @@ def _longest(text: Text) -> Numbers:
     long = [units for units in sentences if len(units) >= _LEAST_UNITS]
     hashes = hash_words([" ".join(units) for units in long])
     lengths = np.array([sum(map(len, units)) for units in long], dtype=np.int64)
-    order = np.lexsort((hashes, -lengths))
-    return _distinct(hashes[order])
+    ordered = hashes[np.lexsort((hashes, -lengths))]
+    return ordered[np.sort(np.unique(ordered, return_index=True)[1])]
 
 
 def _stops(text: Text) -> Numbers:
@@ -106,8 +106,3 @@ def _parts(between: re.Pattern[str], text: Text) -> list[str]:
     """Return the normalised parts between the stops. Splitting comes first, because normalising removes punctuation."""
     lines = "\n".join(" ".join(part.split("\n")) for part in between.split(text.raw))
     return normalise(lines).split("\n")
-
-
-def _distinct(hashes: Numbers) -> Numbers:
-    _, first = np.unique(hashes, return_index=True)
-    return hashes[np.sort(first)]

@@ -95,9 +95,6 @@ class Shingling(LexicalScheme, ValueScheme):
     def needs_lexicon(self) -> bool:
         return self.lexicon != GENERAL  # the general lexicon has no shingles
 
-    def load(self) -> None:
-        _ = self._common
-
     @cached_property
     def _common(self) -> Numbers:
         return self.loaded_lexicon.shingles if self.needs_lexicon else np.zeros(0, dtype=np.uint64)
@@ -142,15 +139,8 @@ class Shingling(LexicalScheme, ValueScheme):
             return max(1, int(self.coverage / 2 * len(self.keys_of(value))))
         return 2
 
-    @property
-    def _least_resemblance(self) -> float:
-        return self.threshold or _THRESHOLDS[self.lookup]
-
     def agree(self, new: bytes, kept: bytes) -> Agreement | None:
-        shares = self.shares(new, kept)
-        if shares.resemblance < self._least_resemblance or shares.coverage < self.coverage:
-            return None
-        return shares.agreement
+        return self.shares(new, kept).agree(self.threshold or _THRESHOLDS[self.lookup], self.coverage)
 
     def shares(self, new: bytes, kept: bytes) -> Shares:
         return _estimate_shares(_unpack(new), _unpack(kept))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -17,7 +16,6 @@ MAX_PAIRS = 1 << 18
 LEAST_PAIRS = 16
 
 _LEAST_HALF_BITS = 16  # shorter halves are the same in too many windows
-_FIELDS, _FIELD_BITS = 4, 16  # counts that share a 64-bit number, and the bits of each
 _TOGETHER = 1 << 16  # windows that are counted at a time
 _TAG = np.uint64(1) << np.uint64(40)
 
@@ -100,22 +98,12 @@ class Layout:
             batch = starts[at : at + _TOGETHER]
             first = int(batch[0])
             letters_of_batch = letters[first : int(batch[-1]) + window]
-            for number, counts in self._counts(letters_of_batch, window, batch - first):
+            for number in range(self.classes):
+                sums = np.append(0, np.cumsum(letters_of_batch == number))
+                counts = sums[batch - first + window] - sums[batch - first]
                 counted = (counts - expected[number] + self.largest // 2).clip(0, self.largest)
                 vectors[at : at + _TOGETHER] |= counted.astype(np.uint64) << np.uint64(number * self.class_bits)
         return vectors
-
-    def _counts(self, letters: Classes, window: int, starts: Positions) -> Iterator[tuple[int, NDArray[np.int32]]]:
-        """Yield each class with its count in each window. Four classes are counted at a time, in fields of one number."""
-        for first in range(0, self.classes, _FIELDS):
-            units = np.zeros(self.classes, dtype=np.uint64)
-            fields = range(min(_FIELDS, self.classes - first))
-            units[first : first + _FIELDS] = [1 << _FIELD_BITS * field for field in fields]
-            # The sums overflow, their differences do not: a window has fewer than 2^16 letters.
-            sums = np.append(np.uint64(0), np.cumsum(units[letters]))
-            counts = (sums[starts + window] - sums[starts]).astype("<u8").view("<u2").reshape(-1, _FIELDS)
-            for field in fields:
-                yield first + field, counts[:, field].astype(np.int32)
 
 
 class _SortedVectors(NamedTuple):

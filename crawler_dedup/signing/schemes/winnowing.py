@@ -21,9 +21,9 @@ from numpy.typing import NDArray
 from crawler_dedup.config import Config
 from crawler_dedup.errors import ConfigError
 from crawler_dedup.hamming import Numbers, mix_bits, sort_distinct
-from crawler_dedup.signing.characters import WIDE
+from crawler_dedup.signing.characters import WIDE, code_points
 from crawler_dedup.signing.schemes.scheme import Agreement, Shares, ValueScheme, option, share_members
-from crawler_dedup.signing.text import Text
+from crawler_dedup.signing.text import Text, hash_runs
 
 Positions = NDArray[np.int64]
 
@@ -39,8 +39,6 @@ _LOW_GAP = (np.uint64(1) << _GAP_BITS) - np.uint64(1)
 _PLACE_BITS = 20
 _LOW_PLACE = np.uint64((1 << _PLACE_BITS) - 1)
 _TOGETHER = 1 << 16  # windows at a time; with the letters of the last window, their places fit 20 bits
-_FACTOR = 0x9E3779B97F4A7C15
-_MODULUS = 1 << 64
 _WIDE_END = 0x33480
 
 
@@ -117,10 +115,7 @@ class Winnowing(ValueScheme):
 
     def agree(self, new: bytes, kept: bytes) -> Agreement | None:
         ours, theirs = sort_distinct(self.keys_of(new)), sort_distinct(self.keys_of(kept))
-        shares = share_members(ours, theirs)
-        if shares.coverage < self.coverage or shares.resemblance < self.resemblance:
-            return None
-        return shares.agreement
+        return share_members(ours, theirs).agree(self.resemblance, self.coverage)
 
     def shares(self, new: bytes, kept: bytes) -> Shares:
         return share_members(sort_distinct(self.keys_of(new)), sort_distinct(self.keys_of(kept)))
@@ -140,7 +135,7 @@ def choose_runs(letters: Numbers, width: int, window: int) -> Pieces:
     window = min(window, count)
     parts = []
     for first in range(0, count - window + 1, _TOGETHER):
-        hashes = _hash_runs(letters[first : first + _TOGETHER + window + width - 2], width)
+        hashes = hash_runs(letters[first : first + _TOGETHER + window + width - 2], width)
         # Of equal hashes the last place makes the smallest number.
         ranked = hashes & ~_LOW_PLACE | _LOW_PLACE - np.arange(len(hashes), dtype=np.uint64)
         least = _sliding_minimum(ranked, window)
@@ -162,24 +157,6 @@ def _without_repeats(chosen: Pieces, width: int) -> Pieces:
     return Pieces(chosen.starts[is_kept], chosen.numbers[is_kept])
 
 
-def _hash_runs(letters: Numbers, width: int) -> Numbers:
-    """Hash each run of *width* letters: a polynomial of them modulo 2^64, mixed."""
-    hashed, hashed_width = np.zeros(len(letters) + 1, dtype=np.uint64), 0
-    doubled, length = letters, 1
-    while True:
-        if width & length:  # a run of *hashed_width* letters is followed by one of *length* letters
-            count = len(letters) - hashed_width - length + 1
-            hashed = (
-                hashed[:count] * np.uint64(pow(_FACTOR, length, _MODULUS))
-                + doubled[hashed_width : hashed_width + count]
-            )
-            hashed_width += length
-        if hashed_width == width:
-            return mix_bits(hashed)
-        doubled = doubled[:-length] * np.uint64(pow(_FACTOR, length, _MODULUS)) + doubled[length:]
-        length *= 2
-
-
 def _sliding_minimum(numbers: Numbers, width: int) -> Numbers:
     """Return the minimum of every *width* successive *numbers*."""
     least, length = numbers, 1
@@ -192,15 +169,11 @@ def _sliding_minimum(numbers: Numbers, width: int) -> Numbers:
 
 def _letters_of(characters: str) -> Numbers:
     """Return a hash of each letter; a character that counts as several is repeated."""
-    codes = _codes_of(characters)
+    codes = code_points(characters)
     return np.repeat(mix_bits(codes.astype(np.uint64)), count_letters(codes))
 
 
-def _codes_of(characters: str) -> Numbers:
-    return np.frombuffer(characters.encode("utf-32-le", "surrogatepass"), dtype="<u4")
-
-
-def count_letters(codes: Numbers) -> Positions:
+def count_letters(codes: NDArray[np.uint32]) -> Positions:
     """Return the number of letters that each character counts as."""
     counts: Positions = _letters_by_code()[np.minimum(codes, _WIDE_END)]
     return counts

@@ -52,17 +52,14 @@ def test_a_host_can_be_forgotten_beside_page_keys_that_are_not_addresses(pages: 
     assert printed_text(invoke("forget", pages, "--host", "a.org")).startswith("2 pages forgotten.")
 
 
-@pytest.mark.parametrize(
-    ("options", "sentence"),
-    [
+def test_an_invalid_call_forgets_nothing(pages: Path) -> None:
+    for options, sentence in [
         ([], "Say what to forget: --url, --host, --older-than, --last or --run."),
         (["--older-than", "90"], "'90' is not a duration"),
         (["--older-than", "d"], "'d' is not a duration"),
         (["--older-than", "-1d"], "'-1d' is not a duration"),
         (["--older-than", "ten days"], "'ten days' is not a duration"),
         (["--run", "xyz"], "'xyz' is not the number of a run"),
-    ],
-)
-def test_an_invalid_call_forgets_nothing(pages: Path, options: list[str], sentence: str) -> None:
-    assert sentence in printed_text(invoke("forget", pages, *options, status=2))
-    assert kept(pages) == set(PAGES)
+    ]:
+        assert sentence in printed_text(invoke("forget", pages, *options, status=2))
+        assert kept(pages) == set(PAGES)

@@ -116,7 +116,8 @@ def test_an_index_that_another_process_locks_is_not_verified(
     monkeypatch.undo()  # the process is started anew
     (tmp_path / "site").mkdir()
     (tmp_path / "site" / "sitecustomize.py").write_text(  # read by the process that looks at the index
-        "from crawler_dedup.index.lmdb import environment\nenvironment._OPEN_TIMEOUT = environment._CLOSE_TIMEOUT = 0.3\n"
+        "from crawler_dedup.index.lmdb import environment\n"
+        "environment.Environment.write.__defaults__, environment._CLOSE_TIMEOUT = (0.3,), 0.3\n"
     )
     monkeypatch.setenv("PYTHONPATH", str(tmp_path / "site"))
     hold = """

@@ -8,6 +8,7 @@ from functools import lru_cache
 
 from lxml.html import HtmlElement
 
+from crawler_dedup.signing.blockreader import LINE_BREAK
 from crawler_dedup.signing.textblocks import leave_out
 
 # Words in the class or the id of elements that are beside the content of a page.
@@ -17,8 +18,6 @@ _BESIDE = frozenset(
     " recommendations recommended related report respond share sidebar signature signup social sponsored subscribe".split()
 )
 _ROLES = frozenset("alert alertdialog banner complementary contentinfo dialog menu navigation search status".split())
-LINE_BREAK = "\r\n"
-"""The part of a block that represents ``<br>``: this very object. An equal string from elsewhere is white space."""
 _FORMS = frozenset(("fieldset", "form"))
 # Elements that hold one block, or are parts of lists and tables: their marks are not read, which saves half of the time.
 _SMALL = frozenset("dd dt h1 h2 h3 h4 h5 h6 li p tbody td th tr".split())

@@ -18,24 +18,24 @@ from collections import Counter, OrderedDict, defaultdict
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence, Set
 from functools import lru_cache, partial
 from itertools import chain, count, pairwise
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, Literal
 
-import msgspec
 import numpy as np
+from lxml.html import HtmlElement
 
 from crawler_dedup.errors import BeyondLimits
-from crawler_dedup.signing.elements import Elements
+from crawler_dedup.owntext.elements import Elements
+from crawler_dedup.owntext.markdown import write_markdown
+from crawler_dedup.pagetext import OwnText, OwnTextJob
+from crawler_dedup.signing.blockreader import LISTS
 from crawler_dedup.signing.extractors import extract_text
 from crawler_dedup.signing.lines import is_number_sequence
 from crawler_dedup.signing.maintext import MainBlocks, ReadPage, find_main_blocks, read_page
-from crawler_dedup.signing.markdown import write_markdown
-from crawler_dedup.signing.outline import LISTS, Outline
+from crawler_dedup.signing.outline import Outline
 from crawler_dedup.signing.pagelines import compared_lines, hashes_of_lines
 
 if TYPE_CHECKING:
     from crawler_dedup.signing.signer import Signer
-
-Format = Literal["text", "markdown"]
 
 _MAIN_SHARE, _LONG_MAIN = 0.6, 4_000
 """A shorter main text with a smaller share of the page's text is one section of several."""
@@ -49,68 +49,16 @@ _KEPT_BYTES, _OBJECT_BYTES = 16 << 20, 512  # of pages that were signed last; of
 _SITES = 64  # whose hashes are cached; of a hostile site they take 400 KB
 
 
-class OwnText(msgspec.Struct, frozen=True, array_like=True):
-    """The text of a page without what its site repeats.
-
-    Attributes:
-        text: the text, in the format that was asked for.
-        site_known: whether enough pages of the site were handled to know what it repeats; if not, nothing was left out.
-        snapshot: number of the snapshot of the site that was used (:attr:`crawler_dedup.Decision.snapshot`); 0: none.
-        removed: share of the main text that was left out because the site repeats it, 0 to 1.
-        removed_blocks: the blocks that were left out, if they were asked for.
-
-    >>> with Deduplicator.open("index") as deduplicator:
-    ...     own = deduplicator.own_text("https://example.com/", b"<nav>Home</nav><h1>Rain</h1><p>It rains again.")
-    >>> own
-    OwnText(text='Rain\\nIt rains again.', site_known=False, snapshot=0, removed=0.0, removed_blocks=())
-    """
-
-    text: str = ""
-    site_known: bool = False
-    snapshot: int = 0
-    removed: float = 0.0
-    removed_blocks: tuple[str, ...] = ()
-
-
-class RepeatedBlocks(msgspec.Struct, frozen=True, array_like=True):
-    """The blocks that a site repeats, by a snapshot of its counts.
-
-    Attributes:
-        snapshot: number of the snapshot; 0: nothing is known.
-        hashes: 4 bytes for each block.
-    """
-
-    snapshot: int = 0
-    hashes: bytes = b""
-
-
-class OwnTextJob(msgspec.Struct, array_like=True, frozen=True, tag=True):
-    """Make the own text of a page. Raises :class:`ValueError` for a format that does not exist.
-
-    Attributes:
-        encoding: of the page (:meth:`Signer.sign`).
-        repeated: what its site repeats.
-        format: the format of the text.
-        with_removed: whether the blocks that are left out are returned, too.
-    """
-
-    encoding: str | None = None
-    repeated: RepeatedBlocks = RepeatedBlocks()
-    format: Format = "text"
-    with_removed: bool = False
-
-    def __post_init__(self) -> None:
-        if self.format not in get_args(Format):
-            allowed = " or ".join(map(repr, get_args(Format)))
-            raise ValueError(f"format = {self.format!r} is not allowed; it takes {allowed}.")
+read_with_elements = partial(read_page, elements=Elements)
+"""Reads a page as signing does, and notes what own texts are made of."""
 
 
 def make_own_text(signer: Signer, body: bytes, job: OwnTextJob) -> OwnText:
     """Read a page, and return its own text. A page beyond a limit has its whole visible text."""
     try:
-        tree, page = signer.read_page(body, job.encoding, with_elements=True)
+        tree, page = signer.read_page(body, job.encoding, read=read_with_elements)
         if _is_mostly_hidden(page):
-            page = read_page(tree, revealed=True, with_elements=True)
+            page = read_with_elements(tree, revealed=True)
     except BeyondLimits:
         return OwnText(extract_text(body, job.encoding, whole=True))
     return own_text_of(page, job)
@@ -144,21 +92,25 @@ def _is_mostly_hidden(page: ReadPage) -> bool:
 
 
 class OwnTexts:
-    """Makes the own texts of a crawl's pages. After the first, recently signed pages are kept, not to be read again."""
+    """Makes the own texts of a crawl's pages. Recently signed pages are kept, not to be read again."""
 
     def __init__(self, signer: Signer) -> None:
         self._signer = signer
-        self._are_wanted = False
         self._pages: OrderedDict[tuple[bytes, str | None], tuple[ReadPage, int]] = OrderedDict()
         self._size = 0  # of these pages
 
-    def note_of(self, body: bytes, encoding: str | None) -> Callable[[ReadPage], None] | None:
-        """Return the function that keeps a page that is signed; ``None`` as long as there was no own text."""
-        return partial(self._keep, (body, encoding)) if self._are_wanted else None
+    def reader_of(self, body: bytes, encoding: str | None) -> Callable[[HtmlElement], ReadPage]:
+        """Return a function that reads a page to sign it, and keeps it."""
+
+        def read(tree: HtmlElement) -> ReadPage:
+            page = read_with_elements(tree)
+            self._keep((body, encoding), page)
+            return page
+
+        return read
 
     def make(self, body: bytes, job: OwnTextJob) -> OwnText:
         """Return the own text of a page."""
-        self._are_wanted = True
         page, _ = self._pages.get((body, job.encoding), (None, 0))
         return make_own_text(self._signer, body, job) if page is None else own_text_of(page, job)
 

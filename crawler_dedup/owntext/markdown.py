@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby, pairwise
 from typing import NamedTuple
 
-from crawler_dedup.signing.elements import Elements
+from crawler_dedup.owntext.elements import Elements
 from crawler_dedup.signing.outline import Outline
 
 _LISTS, _ITEMS, _CELLS = frozenset(("ol", "ul")), frozenset(("dd", "li")), frozenset(("td", "th"))

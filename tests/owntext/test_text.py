@@ -1,13 +1,17 @@
 from __future__ import annotations
 
 import tracemalloc
+from itertools import product
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
 from crawler_dedup import Config, Deduplicator, OwnText
+from crawler_dedup.owntext.elements import Elements
+from crawler_dedup.owntext.text import own_text_of
+from crawler_dedup.pagetext import Format, OwnTextJob
 from crawler_dedup.signing.maintext import read_page
-from crawler_dedup.signing.owntext import Format, OwnTextJob, own_text_of
 from crawler_dedup.signing.parsing import parse
 from tests.support.prose import sentences
 
@@ -42,7 +46,7 @@ def lines_of(deduplicator: Deduplicator, body: bytes, text_format: Format = "tex
 
 
 def text_of(markup: str, text_format: Format = "text", title: str = "Rain") -> str:
-    read = read_page(parse(f"<title>{title}</title>{markup}".encode()), with_elements=True)
+    read = read_page(parse(f"<title>{title}</title>{markup}".encode()), elements=Elements)
     return own_text_of(read, OwnTextJob(format=text_format)).text
 
 
@@ -228,27 +232,32 @@ def test_markdown_has_headings_lists_tables_quotations_and_code() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    "markup",
-    ["<p style=display:none>{}</p>", "<p hidden>{}</p>", "<p>It is <span style='display: none'>{}</span> here.</p>"],
-)
-def test_hidden_text_is_left_out(markup: str) -> None:
-    for text_format in ("text", "markdown"):
-        text = text_of(f"<div><p>{OWN[0]}</p>{markup.format(OWN[1])}<p>{OWN[2]}</p></div>", text_format)
-        assert OWN[1] not in text
-        assert OWN[2] in text
+def test_hidden_text_is_left_out() -> None:
+    for markup in [
+        "<p style=display:none>{}</p>",
+        "<p hidden>{}</p>",
+        "<p>It is <span style='display: none'>{}</span> here.</p>",
+    ]:
+        for text_format in ("text", "markdown"):
+            text = text_of(f"<div><p>{OWN[0]}</p>{markup.format(OWN[1])}<p>{OWN[2]}</p></div>", text_format)
+            assert OWN[1] not in text
+            assert OWN[2] in text
 
 
-@pytest.mark.parametrize(
-    "mark", ["id=comments", "class='cookie-banner'", "class=relatedPosts", "role=dialog", "class='newsletter signup'"]
-)
-def test_what_is_marked_as_something_beside_the_text_is_left_out(mark: str) -> None:
-    for around in ("<div>{}<div {}>{}</div></div>", "<div><div>{}</div><div {}>{}</div></div>"):
-        text = "".join(f"<p>{own}</p>" for own in LONG[:4])
-        assert LONG[4] not in text_of(around.format(text, mark, f"<p>{LONG[4]}</p>"))
-    # A mark on most of the page says nothing about a part of it; nor do marks on all of its parts.
-    assert OWN[4] in text_of(f"<div {mark}><p>{OWN[4]}</p><p>{OWN[3]}</p></div>")
-    assert "Reed 2" in text_of("".join(f"<div {mark}><div>Reed {number}</div></div>" for number in range(3)))
+def test_what_is_marked_as_something_beside_the_text_is_left_out() -> None:
+    for mark in [
+        "id=comments",
+        "class='cookie-banner'",
+        "class=relatedPosts",
+        "role=dialog",
+        "class='newsletter signup'",
+    ]:
+        for around in ("<div>{}<div {}>{}</div></div>", "<div><div>{}</div><div {}>{}</div></div>"):
+            text = "".join(f"<p>{own}</p>" for own in LONG[:4])
+            assert LONG[4] not in text_of(around.format(text, mark, f"<p>{LONG[4]}</p>"))
+        # A mark on most of the page says nothing about a part of it; nor do marks on all of its parts.
+        assert OWN[4] in text_of(f"<div {mark}><p>{OWN[4]}</p><p>{OWN[3]}</p></div>")
+        assert "Reed 2" in text_of("".join(f"<div {mark}><div>Reed {number}</div></div>" for number in range(3)))
 
 
 def test_an_article_in_several_elements_is_there() -> None:
@@ -286,21 +295,20 @@ def test_all_sections_of_a_page_of_many_sections_are_its_text() -> None:
     assert found == [line for number, text in enumerate(texts) for line in (f"Section {number}", text)]
 
 
-@pytest.mark.parametrize(
-    "body",
-    [
-        b"<div>" * 1000 + b"deep words" + b"</div>" * 1000,
-        b"<p>" + b"<code>" * 90 + b"deep words",
-        b"<p>" + b"<code>" * 90 + b"x <!---->" * 100_000 + b"deep words",
-        b"<table>" + 90 * b"<tr><td><table>" + b"deep words",
-        b"<ul><li>" * 45 + b"deep words",
-        b"<blockquote>" * 90 + b"deep words",
-        b"<table><tr>" + 10_000 * b"<td>x" + 10_000 * b"<tr><td>deep words",
-        b"<pre>" + 40_000 * b"<code>x</code>\n" + b"deep words",
-        b"<ul>" + 40_000 * b"<li>deep words",
-    ],
-)
-@pytest.mark.parametrize("text_format", ["text", "markdown"])
-def test_a_page_that_is_nested_deep_or_long_has_a_text(tmp_path: Path, body: bytes, text_format: Format) -> None:
-    with Deduplicator.open(tmp_path, Config()) as deduplicator:
-        assert "deep words" in deduplicator.own_text(SITE, body, format=text_format).text.replace("`", "")
+def test_a_page_that_is_nested_deep_or_long_has_a_text(tmp_path: Path) -> None:
+    for body, text_format in product(
+        [
+            b"<div>" * 1000 + b"deep words" + b"</div>" * 1000,
+            b"<p>" + b"<code>" * 90 + b"deep words",
+            b"<p>" + b"<code>" * 90 + b"x <!---->" * 100_000 + b"deep words",
+            b"<table>" + 90 * b"<tr><td><table>" + b"deep words",
+            b"<ul><li>" * 45 + b"deep words",
+            b"<blockquote>" * 90 + b"deep words",
+            b"<table><tr>" + 10_000 * b"<td>x" + 10_000 * b"<tr><td>deep words",
+            b"<pre>" + 40_000 * b"<code>x</code>\n" + b"deep words",
+            b"<ul>" + 40_000 * b"<li>deep words",
+        ],
+        get_args(Format),
+    ):
+        with Deduplicator.open(tmp_path, Config()) as deduplicator:
+            assert "deep words" in deduplicator.own_text(SITE, body, format=text_format).text.replace("`", "")

@@ -4,20 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from functools import partial
-from typing import Annotated, cast
+from typing import Annotated
 
 import msgspec
 from xxhash import xxh32_digest
 
-from crawler_dedup.index.layout import decode_struct
+from crawler_dedup.index.layout import (
+    COUNTS,
+    SITE_KEY_BYTES,
+    SITES,
+    SNAPSHOT_NUMBER_BYTES,
+    SNAPSHOTS,
+    RowTable,
+    decode_struct,
+)
 from crawler_dedup.index.limits import MAX_SNAPSHOTS
+from crawler_dedup.index.matcher import Matcher
 from crawler_dedup.index.profiles import (
     NO_SNAPSHOT,
-    SITE_KEY_BYTES,
-    SNAPSHOT_NUMBER_BYTES,
-    Counts,
-    CountsReader,
     FrozenProfiles,
     SiteFigures,
     Snapshot,
@@ -25,7 +29,7 @@ from crawler_dedup.index.profiles import (
     site_key,
 )
 from crawler_dedup.index.records import name_page
-from crawler_dedup.index.storage import COUNTS, SITES, SNAPSHOTS, RowTable, SharedState, Storage
+from crawler_dedup.index.storage import Storage
 from crawler_dedup.signedpage import Count, SignedPage
 
 _DIGEST_BYTES = 4
@@ -56,16 +60,15 @@ _encode_head = msgspec.msgpack.Encoder().encode
 _decode_head = msgspec.msgpack.Decoder(SiteHead).decode
 
 
-class SiteTables:
-    """The profiles of sites, by scope and site. A page without a host belongs to no site.
+class Sites:
+    """The profiles of sites, within one transaction. A page without a host belongs to no site.
 
     Args:
         frozen: profiles to use instead of those in the index, which are not changed then.
     """
 
-    def __init__(self, storage: Storage, shared: SharedState, frozen: FrozenProfiles | None = None) -> None:
+    def __init__(self, storage: Storage, frozen: FrozenProfiles | None = None) -> None:
         self._storage = storage
-        self._shared = shared
         self._frozen = frozen
 
     def snapshot(self, key: bytes) -> Snapshot:
@@ -82,53 +85,54 @@ class SiteTables:
         # Numbers start again if all pages of a site were removed, and an import replaces them.
         return self._snapshot(key, number) if self._head(key).since <= moment else None
 
-    def count_page(self, page: SignedPage, reader: CountsReader, now: int) -> None:
+    def count_page(self, page: SignedPage, matcher: Matcher, now: int) -> None:
         """Count *page*, which was handled, for its site, and make a snapshot if one is due."""
         key = b"" if self._frozen is not None else site_key(page.scope, page.url)
         if not key:
             return
         head, name = self._head(key), name_page(page.scope, page.key)
         if head.only == name:
-            self.remove_site(key)
-        counts = self._counts(key, reader)
-        counts.add(page)
-        if counts.pages_counted == 1:
+            self.remove(key)
+        counted, counts = self._counts(key)
+        counts, snapshot = matcher.count(page, key, counted, counts)
+        counted += 1
+        self._write(COUNTS, key, _join_counts(counted, counts))
+        if counted == 1:
             self._write_head(key, SiteHead(since=now, only=name))
         elif head.only:
             head = msgspec.structs.replace(head, only=b"")
             self._write_head(key, head)
-        if counts.snapshot_due:
-            number = counts.pages_counted
-            self._write(SNAPSHOTS, _snapshot_name(key, number), counts.make_snapshot().encode())
-            kept = (*head.numbers, number)
+        if snapshot:
+            self._write(SNAPSHOTS, _snapshot_name(key, counted), snapshot)
+            kept = (*head.numbers, counted)
             self._drop_snapshots(key, kept[:-MAX_SNAPSHOTS])
-            self._write_head(key, SiteHead(number, head.since, kept[-MAX_SNAPSHOTS:]))
+            self._write_head(key, SiteHead(counted, head.since, kept[-MAX_SNAPSHOTS:]))
 
-    def sites(self) -> Iterator[StoredSite]:
+    def stored(self) -> Iterator[StoredSite]:
         """Yield all sites of which pages were counted and that can be read."""
-        for key in self.site_keys():
+        for key in self._keys():
             with suppress(msgspec.DecodeError):
                 yield self._read_site(key)
 
-    def site_keys(self) -> Iterator[bytes]:
+    def _keys(self) -> Iterator[bytes]:
         """Yield the keys of all sites of which pages were counted."""
         return (name for name, _ in self._storage.scan(SITES))
 
-    def count_unreadable_sites(self) -> int:
+    def count_unreadable(self) -> int:
         """Return the number of sites with stored data that cannot be read."""
-        return sum(1 for _ in self.site_keys()) - sum(1 for _ in self.sites())
+        return sum(1 for _ in self._keys()) - sum(1 for _ in self.stored())
 
-    def merge_site(self, site: StoredSite, now: int) -> None:
+    def merge(self, site: StoredSite, now: int) -> None:
         """Replace what is known about a site by *site*, if that counts more pages.
 
         New snapshots may have the numbers of replaced ones, so :meth:`find_snapshot` no longer finds any for a decision
         before *now*.
         """
-        key, stored = site.key, self._stored_counts(site.key)
-        if stored and stored[0] >= site.pages_counted:
+        key = site.key
+        if self._counts(key)[0] >= site.pages_counted:
             return
         head = self._head(key)
-        self.remove_site(key)
+        self.remove(key)
         since = now + 1 if head.number else site.since  # times are whole seconds
         numbers = tuple(number for number, _ in site.snapshots)
         self._write_head(key, SiteHead(site.number, since, numbers))
@@ -139,21 +143,20 @@ class SiteTables:
     def count_counted(self, key: bytes) -> int:
         """Return how many pages of a site were counted; 0 if this cannot be read."""
         with suppress(msgspec.DecodeError):
-            return (self._stored_counts(key) or (0,))[0]
+            return self._counts(key)[0]
         return 0
 
-    def remove_site(self, key: bytes) -> None:
+    def remove(self, key: bytes) -> None:
         """Remove what is known about a site."""
-        self._shared.remove(key)
         with suppress(msgspec.DecodeError):
             self._drop_snapshots(key, self._head(key).numbers)
         self._storage.delete(COUNTS, key)
         self._storage.delete(SITES, key)
 
-    def measure_sites(self) -> SiteFigures:
+    def measure(self) -> SiteFigures:
         """Count the sites, those with a snapshot, and the bytes of their rows."""
         sites = known = size = 0
-        for key in self.site_keys():
+        for key in self._keys():
             sites += 1
             names: list[tuple[RowTable, bytes]] = [(SITES, key), (COUNTS, key)]
             with suppress(msgspec.DecodeError):
@@ -165,13 +168,13 @@ class SiteTables:
 
     def _read_site(self, key: bytes) -> StoredSite:
         """Return all that is stored about a site. Raises :class:`msgspec.DecodeError`."""
-        head, counts = self._head(key), self._stored_counts(key)
+        head, (counted, counts) = self._head(key), self._counts(key)
         # On a server, a crawl may have removed the oldest snapshot since the head was read.
         snapshots = [self._snapshot(key, number) for number in head.numbers]
-        if len(key) != SITE_KEY_BYTES or counts is None:
+        if len(key) != SITE_KEY_BYTES or not counted:
             raise msgspec.DecodeError("a row of a site is missing")
         stored = [(snapshot.number, snapshot.content) for snapshot in snapshots if snapshot is not None]
-        return StoredSite(key, counts[0], head.number, head.since, counts[1], stored)
+        return StoredSite(key, counted, head.number, head.since, counts, stored)
 
     def _head(self, key: bytes) -> SiteHead:
         content = self._read(SITES, key)
@@ -188,24 +191,9 @@ class SiteTables:
         for number in numbers:
             self._storage.delete(SNAPSHOTS, _snapshot_name(key, number))
 
-    def _counts(self, key: bytes, reader: CountsReader) -> Counts:
-        """Return the counts of a site. The caller may change them; they are written before the commit."""
-        row = self._shared.get(key)
-        if row is None:
-            row = self._shared.take_written(key, self._storage.read(COUNTS, key) or b"")
-            if row is None:
-                row = _SealedCounts(reader.read_counts((self._stored_counts(key) or (0, b""))[1]))
-            self._shared.put(key, row, partial(self._storage.write, COUNTS))
-        return cast("_SealedCounts", row).counts
-
-    def _stored_counts(self, key: bytes) -> tuple[int, bytes] | None:
+    def _counts(self, key: bytes) -> tuple[int, bytes]:
         """Return how many pages of a site were counted, and the encoded counts."""
-        row = self._shared.get(key)
-        if row is not None:
-            self._storage.write(COUNTS, key, row.encode())
-        content = self._read(COUNTS, key)
-        if content is None:
-            return None
+        content = self._read(COUNTS, key) or b""
         return int.from_bytes(content[:_COUNT_BYTES], "big"), content[_COUNT_BYTES:]
 
     def _read(self, table: RowTable, name: bytes) -> bytes | None:
@@ -219,17 +207,8 @@ class SiteTables:
         return content
 
     def _write(self, table: RowTable, name: bytes, content: bytes) -> None:
-        self._storage.write(table, name, _seal(content))
-
-
-class _SealedCounts:
-    """The counts of a site, which are sealed when they are written."""
-
-    def __init__(self, counts: Counts) -> None:
-        self.counts = counts
-
-    def encode(self) -> bytes:
-        return _seal(_join_counts(self.counts.pages_counted, self.counts.encode()))
+        # With a checksum: otherwise a wrong bit in a hash would not be noticed.
+        self._storage.write(table, name, xxh32_digest(content) + content)
 
 
 def _join_counts(pages_counted: int, content: bytes) -> bytes:
@@ -238,8 +217,3 @@ def _join_counts(pages_counted: int, content: bytes) -> bytes:
 
 def _snapshot_name(key: bytes, number: int) -> bytes:
     return key + number.to_bytes(SNAPSHOT_NUMBER_BYTES, "big")
-
-
-def _seal(content: bytes) -> bytes:
-    """Return *content* with its checksum: otherwise a wrong bit in a hash would not be noticed."""
-    return xxh32_digest(content) + content

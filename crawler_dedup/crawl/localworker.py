@@ -1,0 +1,119 @@
+"""A worker in the process of the crawl (``DEDUP_PROCESSES = 0``, and on Windows): it signs pages on the event loop."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext, suppress
+from functools import cache, partial
+
+import msgspec
+
+from crawler_dedup.config import Config
+from crawler_dedup.crawl.background import run_in_own_thread
+from crawler_dedup.crawl.childprocess import Received
+from crawler_dedup.pagetext import OwnText, OwnTextJob
+from crawler_dedup.signing.extractors import extract_text
+from crawler_dedup.signing.signer import Signer
+from crawler_dedup.system.channel import HEAD, Failure
+from crawler_dedup.worker.messages import Answer, Close, ExtractText, LogLine, MakeOwnText, Message, Ready, Start
+from crawler_dedup.worker.worker import Previewer, TextMaker, Worker, open_worker
+
+_MESSAGES = msgspec.msgpack.Decoder(Message)
+
+
+class _NoLimits:
+    """The channel of a worker in the process of the crawl, where nothing ends a page.
+
+    Args:
+        send: takes the answers, in any thread.
+    """
+
+    def __init__(self, send: Callable[[Answer], None]) -> None:
+        self.send = send
+
+    def has_more(self) -> bool:
+        return False
+
+    def limit(self, number: int, seconds: float) -> AbstractContextManager[object]:  # noqa: ARG002
+        return nullcontext()
+
+    def limit_loading(self) -> None:
+        pass
+
+
+class LocalWorker:
+    """Has the methods of :class:`~crawler_dedup.crawl.childprocess.ChildProcess`."""
+
+    pid = 0
+
+    def __init__(self) -> None:
+        self._worker: Worker | Previewer | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    def wait_until_ready(self, start: bytes, log: Callable[[LogLine], object]) -> Ready:  # noqa: ARG002  (it logs itself)
+        """Open the index, and return what the worker says of it."""
+        self._worker = open_worker(_NoLimits(self._deliver), msgspec.msgpack.decode(start[HEAD.size :], type=Start))
+        # Texts are made in threads, where the pages that were signed last are not at hand.
+        self._worker.make_own_text = partial(_make_own_text, self._worker.signer)
+        return self._worker.ready
+
+    def attach(self, receive: Callable[[Received], None], end: Callable[[int | None, int], None]) -> None:  # noqa: ARG002
+        """Use the running event loop."""
+        self._receive, self._loop = receive, asyncio.get_running_loop()
+
+    def _deliver(self, answer: Received) -> None:  # called in any thread
+        assert self._loop is not None
+        with suppress(RuntimeError):  # the loop is closed
+            self._loop.call_soon_threadsafe(self._receive, answer)
+
+    def send(self, packed: bytes, body: bytes | memoryview = b"") -> None:
+        """Do a job now, or in a thread if it makes a text or ends the run. The first message opens the index."""
+        if self._worker is None:
+            try:
+                self._deliver(self.wait_until_ready(packed, lambda _: None))
+            except Exception as error:
+                self._deliver(Failure.of(error))
+            return
+        message = _MESSAGES.decode(packed[HEAD.size :])
+        if isinstance(message.job, Close):
+            threading.Thread(target=self._worker.do, args=(message, b""), name="crawler-dedup end", daemon=True).start()
+        elif isinstance(message.job, (ExtractText, MakeOwnText)):
+            assert self._loop is not None
+            late = Answer(message.number, Failure.of(TimeoutError("the text takes too long")))
+            self._loop.call_later(self._worker.seconds, self._deliver, late)
+            make = partial(TextMaker.do, self._worker, message, bytes(body))
+            threading.Thread(target=make, name="crawler-dedup text", daemon=True).start()
+        else:
+            self._worker.do(message, bytes(body))
+
+    def replace(self) -> None:
+        """Do nothing: a worker in this process cannot be ended."""
+
+    def kill(self) -> None:
+        """Close the index, whose run counts as dead unless it was ended. Idempotent."""
+        if self._worker is not None:
+            self._worker.close()
+
+
+async def make_text(job: ExtractText | MakeOwnText, body: bytes, seconds: float) -> OwnText | str:
+    """Make a text without a crawl, in a thread. Raises :class:`TimeoutError` after so many *seconds*."""
+    return await asyncio.wait_for(run_in_own_thread(_make_text, job, body), seconds)
+
+
+def _make_text(job: ExtractText | MakeOwnText, body: bytes) -> OwnText | str:
+    if isinstance(job, ExtractText):
+        return extract_text(body, job.encoding, whole=job.whole)
+    return _make_own_text(_default_signer(), body, job.job)
+
+
+def _make_own_text(signer: Signer, body: bytes, job: OwnTextJob) -> OwnText:
+    from crawler_dedup.owntext.text import make_own_text  # noqa: PLC0415  (few crawls ask for own texts)
+
+    return make_own_text(signer, body, job)
+
+
+@cache
+def _default_signer() -> Signer:
+    return Signer(Config())

@@ -1,0 +1,215 @@
+"""One of the workers of a crawl, what it has to answer, and what becomes of that if the worker dies."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+from crawler_dedup.crawl import childprocess
+from crawler_dedup.crawl.childprocess import (
+    TRIED_AGAIN,
+    UNCHECKED,
+    ChildProcess,
+    Received,
+    describe_death,
+    error_of,
+)
+from crawler_dedup.errors import DedupError, IndexUnusable
+from crawler_dedup.system.channel import Failure, pack
+from crawler_dedup.worker.messages import Checked, Job, LogLine, Message, Offer, Ready, Result
+
+if TYPE_CHECKING:
+    from crawler_dedup.crawl.localworker import LocalWorker
+    from crawler_dedup.crawl.workers import Workers
+
+NOT_IN_TIME = "not signed in time"
+DIED = "the worker died"
+PAUSED = "workers die too often"
+ENDED = "the workers have ended"
+
+_MAX_TRIES = 2
+_REOPEN_SECONDS = 2.0
+"""Seconds between two attempts to start a worker that could not open the index."""
+
+
+class NotSigned(DedupError):
+    """A page was not signed: its worker died or was ended, or none runs. The message is the reason, in a few words."""
+
+
+@dataclass(eq=False)
+class Task:
+    """A job that is not answered, with the body of its page, and how many workers have died because of it."""
+
+    job: Job
+    body: bytes | memoryview
+    answer: asyncio.Future[Result]
+    deaths: int = 0
+
+    @property
+    def url(self) -> str:
+        """Address of its page; ``""``: it is about none."""
+        return self.job.page.url if isinstance(self.job, Offer) else getattr(self.job, "url", "")
+
+    def fail(self, reason: str, error: Exception | None = None) -> None:
+        if self.answer.done() or self.answer.get_loop().is_closed():
+            return
+        self.answer.set_exception(error or (NotSigned(reason) if self.url else IndexUnusable(f"No answer: {reason}.")))
+
+
+class Slot:
+    """One of the workers of a crawl, and those that replace it.
+
+    Attributes:
+        tasks: what it has to answer, by number.
+        next_start: number of the next start, by which claims tell their worker.
+    """
+
+    def __init__(self, workers: Workers, child: ChildProcess | LocalWorker, number: int) -> None:
+        self.next_start = number
+        self._workers = workers
+        self.child: ChildProcess | LocalWorker | None = child
+        self.tasks: dict[int, Task] = {}
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._timer: asyncio.TimerHandle | None = None
+        self._heard = self._opens_again = 0.0
+        self._is_ready = True
+        self._failure: Failure | None = None
+
+    @property
+    def waiting_bytes(self) -> int:
+        """Bytes of the pages that it has to sign."""
+        return sum([len(task.body) for task in self.tasks.values()])
+
+    def add(self, number: int, task: Task) -> None:
+        """Send a job; start a worker if there is none."""
+        loop = asyncio.get_running_loop()
+        if self._loop is not loop:
+            if self._loop is not None:  # that of a crawl that was interrupted, and has left its tasks behind
+                self.end()
+                self.tasks.clear()
+            elif self.child is not None:
+                self._attach(self.child)
+            self._loop = loop
+        if not self.tasks:
+            self._heard = loop.time()
+        self.tasks[number] = task
+        if self.child is None:
+            self._restart()
+        else:
+            self._send(number, task)
+        if self._timer is None:
+            self._timer = loop.call_later(self._workers.patience, self._replace_silent)
+
+    def _attach(self, child: ChildProcess | LocalWorker) -> None:
+        child.attach(self._receive, partial(self._replace, child))
+
+    def _send(self, number: int, task: Task) -> None:
+        if self.child is not None:
+            message = Message(number, self._workers.stored_until, task.job)
+            self.child.send(pack(message, len(task.body)), task.body)
+
+    @property
+    def is_starting(self) -> bool:
+        """Whether its worker has not opened the index yet."""
+        return self.child is None or not self._is_ready
+
+    def restart(self) -> None:
+        """Replace the worker, once there are jobs."""
+        self.end()
+        if self.tasks:
+            self._restart()
+
+    def _restart(self) -> None:
+        """Start a worker, which gets all jobs. While workers die too often, the jobs fail."""
+        assert self._loop is not None
+        if self._failure is not None and self._loop.time() < self._opens_again:
+            self._fail_all("", error_of(self._failure))
+        while self.tasks and self.child is None:
+            if self._workers.is_pausing:
+                self._fail_all(PAUSED)
+                return
+            try:
+                self.child = self._workers.start_another()
+            except OSError:
+                self._workers.count_death()
+        if self.child is not None:
+            self._is_ready, self._failure = False, None
+            self._heard = self._loop.time()
+            self._attach(self.child)
+            self.child.send(self._workers.make_start(self))
+            for number, task in list(self.tasks.items()):
+                self._send(number, task)
+
+    def _receive(self, message: Received) -> None:
+        assert self._loop is not None
+        self._heard = self._loop.time()
+        if isinstance(message, LogLine):
+            self._workers.log_line(message)
+        elif isinstance(message, Ready):
+            self._is_ready = True
+        elif isinstance(message, Failure):  # it cannot open the index
+            self._workers.report_failure(message)
+            self._failure, self._opens_again = message, self._loop.time() + _REOPEN_SECONDS
+            self.end()
+            self._fail_all("", error_of(message))
+        elif (task := self.tasks.pop(message.number, None)) is not None:
+            if not task.answer.done():
+                task.answer.set_result(message.result)
+            elif isinstance(message.result, Checked):
+                self._workers.release_abandoned(message.result.decision)
+
+    def _replace_silent(self) -> None:
+        """Replace a worker that has not answered for too long: it is stopped, or waits for ever."""
+        assert self._loop is not None
+        self._timer = None
+        if not self.tasks:
+            return
+        due = self._heard + self._workers.patience
+        if self.child is not None and self._loop.time() >= due:
+            self.child.replace()
+            self._heard = self._loop.time()
+        self._timer = self._loop.call_at(max(due, self._loop.time() + 1.0), self._replace_silent)
+
+    def _replace(self, child: ChildProcess | LocalWorker, status: int | None, number: int) -> None:
+        """Let another worker do the jobs of one that has died, except for a page that has taken too long or has ended two.
+
+        Args:
+            number: the job on which it worked; 0: it signed no page.
+        """
+        if child is not self.child:
+            return
+        pid, self.child = child.pid, None
+        blamed = {number} if number in self.tasks else set(self.tasks) if status is None else set()
+        is_late = status == childprocess.TOO_LATE or not self._is_ready
+        pages = []
+        for each in sorted(
+            self.tasks, key=lambda each: each not in blamed
+        ):  # the page that it worked on is named first
+            task = self.tasks[each]
+            task.deaths += each in blamed
+            if each in blamed and (is_late or task.deaths == _MAX_TRIES):
+                del self.tasks[each]
+                task.fail(NOT_IN_TIME if is_late else DIED)
+            if task.url:
+                pages.append((task.url, TRIED_AGAIN if each in self.tasks else UNCHECKED))
+        if status != childprocess.TOO_LATE:  # it is said of the page
+            self._workers.report_death(describe_death(pid, status, pages))
+        self._workers.count_death()
+        self._restart()
+
+    def _fail_all(self, reason: str, error: Exception | None = None) -> None:
+        tasks, self.tasks = self.tasks, {}
+        for task in tasks.values():
+            task.fail(reason, error)
+
+    def end(self, reason: str = "") -> None:
+        """End the worker. Idempotent. *reason*: why its jobs fail; ``""``: another worker gets them."""
+        if self.child is not None:
+            self.child.kill()
+        self.child = None
+        if reason:
+            if self._timer is not None:
+                self._timer.cancel()
+            self._fail_all(reason)

@@ -1,0 +1,272 @@
+"""The workers of a crawl (:mod:`crawler_dedup.worker.process`): they sign its pages, and decide about them.
+
+If a worker dies, another one gets the jobs that it has not answered, except for a page on which two have died.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import secrets
+import time
+from collections import deque
+from itertools import count
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+from weakref import WeakSet, proxy
+
+from crawler_dedup.config import Config
+from crawler_dedup.crawl import childprocess
+from crawler_dedup.crawl.childprocess import ChildProcess, error_of, take_child
+from crawler_dedup.crawl.monitor import Monitor
+from crawler_dedup.crawl.outages import Outages
+from crawler_dedup.crawl.slot import ENDED, NotSigned, Slot, Task
+from crawler_dedup.decision import Decision
+from crawler_dedup.errors import DedupError, IndexUnusable
+from crawler_dedup.system.channel import Failure, pack
+from crawler_dedup.system.processlock import ProcessLock, hold
+from crawler_dedup.worker.messages import (
+    CLAIM_BITS,
+    SETTINGS,
+    Close,
+    End,
+    Job,
+    LogLine,
+    Ready,
+    Result,
+    Start,
+)
+
+if TYPE_CHECKING:
+    from crawler_dedup.crawl.localworker import LocalWorker
+
+MAX_DEATHS = 5
+DEATH_SECONDS = 60.0
+"""``MAX_DEATHS`` deaths of workers within this time are too many: none is started for as long."""
+_END_SECONDS = 16.0
+"""Seconds for the end of the run and the close. They take up to 15 while another process locks the index."""
+
+_T = TypeVar("_T")
+_running: WeakSet[Workers] = WeakSet()
+
+
+class Workers:
+    """The workers of one crawl. Belongs to its event loop.
+
+    Args:
+        location: the directory of the index, or the address of its server.
+        is_preview: whether they only show what a crawl would decide, and change nothing.
+
+    Attributes:
+        run: number of the run of the crawl.
+        ready: what the first worker says of the index.
+        loop: the event loop of the crawl, once there is a job.
+        patience: seconds without any answer after which a worker that has jobs is replaced.
+        stored_until: until when settled pages are stored (:meth:`Deduplicator.note_stored`).
+
+    Raises:
+        DedupError: a worker cannot be started, or cannot open the index.
+    """
+
+    def __init__(
+        self, location: str, config: Config, monitor: Monitor, outages: Outages, *, is_preview: bool = False
+    ) -> None:
+        self.location = location
+        self._processes, self._count = config.processes, max(1, config.processes)
+        self._is_preview = is_preview
+        self._monitor: Monitor = proxy(monitor)  # which holds the crawl: its end must end the workers
+        is_shared = any(workers.location == location for workers in find_running())
+        self._settings = {name: getattr(config, name) for name in SETTINGS} | {"fresh": config.fresh and not is_shared}
+        self._numbers = count(1)
+        self._deaths: deque[float] = deque(maxlen=MAX_DEATHS)
+        self._resumes = 0.0
+        self._slots: list[Slot] = []
+        self._lock: ProcessLock | None = None
+        self.loop: asyncio.AbstractEventLoop | None = None
+        self.patience = config.timeout + childprocess.PATIENCE
+        self.stored_until: float | None = None
+        self._begin_run()
+        try:
+            for number in range(1, self._count + 1):
+                self._slots.append(Slot(self, self.start_worker(), number))
+            self.ready = self._open(self._slots[0], outages)
+            self._hold_run()
+            self._settings |= {"tokenizer": self.ready.tokenizer or config.tokenizer, "fresh": False}
+            for slot in self._slots[1:]:
+                self._open(slot, outages)
+        except OSError as error:
+            self.kill()
+            raise _unstartable(str(error)) from error
+        except BaseException:
+            self.kill()
+            raise
+        _running.add(self)
+
+    def _begin_run(self) -> None:
+        self.run = 0 if self._is_preview else secrets.randbits(32) or 1
+        self._offset = time.time() - time.monotonic()
+
+    def _hold_run(self) -> None:
+        """Hold the lock by which other processes know that the run is alive, before anything is recorded in it."""
+        if self.ready.lock_file:
+            try:
+                self._lock = hold(Path(self.ready.lock_file))
+            except OSError as error:
+                raise IndexUnusable(f"The index in {self.location} cannot be written: {error}.") from error
+
+    def start_worker(self) -> ChildProcess | LocalWorker:
+        """Start a worker. Raises :class:`OSError`."""
+        if self._processes:
+            return take_child()
+        from crawler_dedup.crawl.localworker import LocalWorker  # noqa: PLC0415  (loads the whole core)
+
+        return LocalWorker()
+
+    def start_another(self) -> ChildProcess | LocalWorker:
+        """Start a worker that replaces another one, and count it. Raises :class:`OSError`."""
+        worker = self.start_worker()
+        self._monitor.count("worker/restarts")
+        return worker
+
+    def _open(self, slot: Slot, outages: Outages) -> Ready:
+        child, start = slot.child, self.make_start(slot)
+        assert child is not None
+        try:
+            return outages.open(lambda: child.wait_until_ready(start, self.log_line))
+        except childprocess.NotStarted as error:
+            raise _unstartable(str(error)) from error
+
+    def make_start(self, slot: Slot) -> bytes:
+        """Return the first message to a worker in *slot*."""
+        number, slot.next_start = slot.next_start, slot.next_start + self._count
+        level = logging.getLogger("crawler_dedup").getEffectiveLevel()
+        return pack(
+            Start(self._settings, os.fsencode(self.location), self.run, self._offset, number, os.getpid(), level)
+        )
+
+    async def ask(self, job: Job, kind: type[_T], body: bytes | memoryview = b"", claim: int = 0) -> _T:
+        """Return the answer to *job*, which is of this *kind*; or raise the exception that has prevented it.
+
+        Args:
+            claim: a claim of the page, if it has one: the worker that has signed it gets the job.
+        """
+        result = await self._send(job, body, self._slot_of(claim))
+        if isinstance(result, Failure):
+            raise error_of(result)
+        assert isinstance(result, kind)
+        return result
+
+    def end_claim(self, decision: Decision, *, settled: bool) -> asyncio.Future[Result]:
+        """End the claim of *decision* in the worker that has made it, or in the one that has replaced it.
+
+        Raises :class:`IndexUnusable`.
+        """
+        job = End(decision.scope, decision.key, decision.claim, settled)
+        return self._send(job, b"", self._slot_of(decision.claim))
+
+    def _slot_of(self, claim: int) -> Slot | None:
+        """Return the slot of the worker that has made *claim*; ``None``: any may be asked."""
+        start = claim >> CLAIM_BITS
+        place = (start - 1) % self._count
+        return self._slots[place] if start and place < len(self._slots) else None
+
+    def release_abandoned(self, decision: Decision | Failure) -> None:
+        """Release the claim of a page that will not be handled, because nothing waits for its *decision*."""
+        if isinstance(decision, Decision) and decision.claim and self._slots:
+            self.end_claim(decision, settled=False)
+
+    def _send(self, job: Job, body: bytes | memoryview = b"", slot: Slot | None = None) -> asyncio.Future[Result]:
+        if not self._slots:
+            raise NotSigned(ENDED) if body else IndexUnusable("The index is closed.")
+        slot = slot or min(self._slots, key=lambda slot: slot.waiting_bytes)
+        self.loop = asyncio.get_running_loop()
+        task = Task(job, body, self.loop.create_future())
+        slot.add(next(self._numbers), task)
+        return task.answer
+
+    @property
+    def is_pausing(self) -> bool:
+        """Whether no worker is started, because several have died."""
+        return time.monotonic() < self._resumes
+
+    def count_death(self) -> None:
+        """Count a death of a worker. If there are too many, none is started for a minute."""
+        self._deaths.append(time.monotonic())
+        is_often = len(self._deaths) == MAX_DEATHS and self._deaths[0] >= self._deaths[-1] - DEATH_SECONDS
+        if is_often and not self.is_pausing:
+            self._resumes = time.monotonic() + DEATH_SECONDS
+            message = "%d worker processes have died within a minute: pages pass unchecked for a minute"
+            self._monitor.log(logging.WARNING, message, MAX_DEATHS)
+
+    def report_death(self, description: str) -> None:
+        """Log the death of a worker."""
+        self._monitor.log_throttled("worker", logging.WARNING, "%s", description)
+
+    def report_failure(self, failure: Failure) -> None:
+        """Log that a worker cannot open the index."""
+        message = "No worker process can be started: %s"
+        self._monitor.log_throttled(message, logging.WARNING, message, failure.message)
+
+    def log_line(self, line: LogLine) -> None:
+        """Log a line of a worker."""
+        self._monitor.log_line(line.logger, line.level, line.text)
+
+    async def close(self, *, finished: bool | None) -> None:
+        """Finish the jobs, end the run, and close the index.
+
+        Args:
+            finished: whether the run came to its end; ``None``: it is not ended, and counts as dead.
+        """
+        try:
+            async with asyncio.timeout(_END_SECONDS):
+                if left := [task.answer for slot in self._slots[1:] for task in slot.tasks.values()]:
+                    await asyncio.wait(left)
+                for slot in self._slots[1:]:
+                    slot.end(ENDED)
+                del self._slots[1:]
+                await self.ask(Close(finished), bool)
+        except (DedupError, TimeoutError) as error:
+            reason = str(error) or "no answer in time"
+            message = "The end of the run could not be recorded, so that its last pages may be stored twice: %s"
+            self._monitor.log(logging.WARNING, message, reason)
+        finally:
+            self.kill()
+
+    def join_again(self) -> None:
+        """Let other workers join another run, after the index on a server was emptied, or the run was declared dead."""
+        if not any(slot.is_starting for slot in self._slots):  # else another page has learned it at the same time
+            self._begin_run()
+            for slot in self._slots:
+                slot.restart()
+
+    def kill(self) -> None:
+        """End the workers; unless they were closed, the run counts as dead. Idempotent."""
+        slots, self._slots = self._slots, []
+        for slot in slots:
+            slot.end(ENDED)
+        if self._lock is not None:
+            self._lock.release()
+        _running.discard(self)
+
+
+def _unstartable(reason: str) -> DedupError:
+    return DedupError(
+        f"No worker process can be started: {reason.rstrip('.')}. Remove the cause, or set DEDUP_PROCESSES = 0,"
+        " which signs pages on the event loop."
+    )
+
+
+def find_running() -> list[Workers]:
+    """Return the workers of all crawls of this process."""
+    return list(_running)
+
+
+def find_workers() -> Workers | None:
+    """Return the workers of a crawl of this event loop; ``None`` if there are none."""
+    loop = asyncio.get_running_loop()
+    return next((workers for workers in _running if workers.loop in (None, loop)), None)
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_running.clear)

@@ -1,0 +1,221 @@
+"""Messages between a crawl and the workers that sign its pages and decide about them, in MessagePack.
+
+A crawl sends a :class:`Start`, which a worker answers by :class:`Ready` or :class:`Failure`. Then it sends any number of
+:class:`Message`, each with the body of a page or without one. The worker sends an :class:`Answer` to each, in any order, and
+at any time a :class:`LogLine`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from crawler_dedup.config.settings import SIGNING_SETTINGS
+from crawler_dedup.decision import Decision, DroppedRequest
+from crawler_dedup.pagetext import OwnText, OwnTextJob
+from crawler_dedup.signedpage import SignedPage
+from crawler_dedup.system.channel import Failure
+
+SETTINGS = (
+    *SIGNING_SETTINGS,
+    "action",
+    "expire_days",
+    "fresh",
+    "grace",
+    "map_size",
+    "never_drop",
+    "processes",
+    "timeout",
+)
+"""The fields of :class:`Config` that a worker needs, or a scheme of another package may depend on."""
+CLAIM_BITS = 32
+"""A claim is the number of the start of its worker, and in these bits a number of that worker."""
+
+
+class Start(msgspec.Struct, array_like=True, frozen=True):
+    """The first message.
+
+    Attributes:
+        settings: the settings of :data:`SETTINGS`.
+        location: the directory of the index, encoded for the file system, or the address of its server.
+        run: number of the run that the worker joins; 0: it only shows what a crawl would decide, and changes nothing.
+        offset: the offset of the clock of the run (:class:`~crawler_dedup.index.runs.Run`).
+        number: of this start of a worker, which no other start has; 1: the first of all.
+        parent: number of the parent process.
+        log_level: the least level of the lines that it sends.
+    """
+
+    settings: Mapping[str, Any]
+    location: bytes
+    run: int
+    offset: float
+    number: int
+    parent: int
+    log_level: int
+
+
+class Ready(msgspec.Struct, array_like=True, frozen=True, tag=True):
+    """The worker has opened the index.
+
+    Attributes:
+        name: name of the index in messages.
+        pages: how many pages it has; ``None``: they cannot be counted now.
+        scheme: the signature scheme in a few words.
+        tokenizer: name of the tokenizer of the index.
+        is_emptied: whether this worker has emptied the index.
+        lock_file: path of the file that the crawl must keep locked while its run lasts; ``""``: workers keep it alive.
+    """
+
+    name: str = ""
+    pages: int | None = 0
+    scheme: str = ""
+    tokenizer: str = ""
+    is_emptied: bool = False
+    lock_file: str = ""
+
+
+class LogLine(msgspec.Struct, array_like=True, frozen=True, tag=True):
+    """A line for the log of the crawl."""
+
+    logger: str
+    level: int
+    text: str
+
+
+class Check(msgspec.Struct, array_like=True, frozen=True, tag=True):
+    """Sign a page (:meth:`Signer.sign`), and decide about it (:meth:`Deduplicator.submit`)."""
+
+    url: str
+    encoding: str | None
+    key: str
+    scope: str | None
+    alias: str = ""
+    is_dry: bool = False
+    links_followed: bool = False
+
+
+class Offer(msgspec.Struct, array_like=True, frozen=True, tag=True):
+    """Decide again about a page that was signed."""
+
+    page: SignedPage
+    alias: str
+    is_dry: bool
+
+
+class End(msgspec.Struct, array_like=True, frozen=True, tag=True):
+    """End a claim (:meth:`Deduplicator.end_claim`)."""
+
+    scope: str
+    key: str
+    claim: int
+    settled: bool
+
+
+class ExtractText(msgspec.Struct, array_like=True, frozen=True, tag=True):
+    """Extract the text of the page at an address (:func:`extract_text`)."""
+
+    url: str
+    encoding: str | None
+    whole: bool
+
+
+class MakeOwnText(msgspec.Struct, array_like=True, frozen=True, tag=True):
+    """Make the own text of the page at an address, in a scope (``None``: without what its site repeats)."""
+
+    url: str
+    scope: str | None
+    job: OwnTextJob
+
+
+class Measure(msgspec.Struct, array_like=True, frozen=True, tag=True):
+    """Return :class:`Figures` of the index."""
+
+
+class ListRestorations(msgspec.Struct, array_like=True, frozen=True, tag=True):
+    """Return the :class:`Restorations` that wait for a crawl of a spider."""
+
+    spider: str
+
+
+class EndRestorations(msgspec.Struct, array_like=True, frozen=True, tag=True):
+    """Remove the restorations of pages that were handled, are gone, or have failed too often; count other failures.
+
+    Attributes:
+        requests: by address the requests of the restorations, as they were when the crawl began.
+        failures: by address the failures of this crawl; 0: the page was handled.
+        limit: number of failures from which on a restoration is removed. The answer has those that are.
+    """
+
+    spider: str
+    requests: Mapping[str, DroppedRequest]
+    failures: Mapping[str, int]
+    limit: int
+
+
+class KeepAddress(msgspec.Struct, array_like=True, frozen=True, tag=True):
+    """Add an override by which the page at an address is never a duplicate."""
+
+    url: str
+
+
+class Close(msgspec.Struct, array_like=True, frozen=True, tag=True):
+    """Finish the jobs, end the run, and close the index. ``finished=None``: the run is not ended, and counts as dead."""
+
+    finished: bool | None
+
+
+Job = (
+    Check | Offer | End | ExtractText | MakeOwnText | Measure | ListRestorations | EndRestorations | KeepAddress | Close
+)
+
+
+class Message(msgspec.Struct, array_like=True, frozen=True):
+    """A job with its number.
+
+    Attributes:
+        stored_until: the time of :meth:`Deduplicator.note_stored`.
+    """
+
+    number: int
+    stored_until: float | None
+    job: Job
+
+
+class Checked(msgspec.Struct, array_like=True, frozen=True, tag=True):
+    """The answer to :class:`Check` and :class:`Offer`.
+
+    Attributes:
+        page: the signed page, with its *forms*.
+        began: when signing began, a time of :func:`time.monotonic`, which all processes of a machine share.
+        decision: the decision; or the exception of the index that has prevented it.
+    """
+
+    page: SignedPage
+    decision: Decision | Failure
+    forms: Sequence[bytes] = ()
+    began: float = 0.0
+
+
+class Figures(msgspec.Struct, array_like=True, frozen=True, tag=True):
+    """Number of pages of the index, and its size in bytes."""
+
+    pages: int
+    size: int
+
+
+class Restorations(msgspec.Struct, array_like=True, frozen=True, tag=True):
+    """The requests of restored pages by their addresses."""
+
+    requests: Mapping[str, DroppedRequest]
+
+
+Result = Checked | str | OwnText | bool | Figures | Restorations | Failure
+
+
+class Answer(msgspec.Struct, array_like=True, frozen=True, tag=True):
+    """The answer to the job of this number: its result, or the exception that has prevented it."""
+
+    number: int
+    result: Result

@@ -1,0 +1,119 @@
+"""Worker process: signs the pages of a crawl and decides about them. ``crawl/childprocess`` starts it with ``python -m``.
+
+It has the index open, so that the crawl's process need not. A page that takes too long, crashes or takes too much memory
+ends this process only: what it has answered is stored, and nothing else counts.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import msgspec
+
+from crawler_dedup.system.channel import Channel, Failure, end_with_parent, serve
+from crawler_dedup.worker.messages import Answer, LogLine, Message, Ready, Start
+from crawler_dedup.worker.worker import open_worker
+
+MAX_MEMORY = 2 << 30
+"""Bytes of address space that a worker may take for pages (on Linux), beside its libraries and the map of the index. No page
+within the default limits takes a tenth; a page that takes more would end the crawl, or other programs, where memory is
+short."""
+LOADING_SECONDS = 60.0
+"""Seconds that a dictionary may take to load."""
+
+
+class _LimitedChannel:
+    """The channel of a worker in a process of its own, which the system ends if a page takes too long, whatever it does.
+
+    Args:
+        progress: file descriptor of the file in which it notes which job it works on, for the process of the crawl.
+    """
+
+    def __init__(self, channel: Channel, progress: int) -> None:
+        self._channel = channel
+        self._progress = progress
+        self._sending = threading.Lock()
+        self.has_more = channel.has_more
+
+    def send(self, message: Answer | Ready | Failure | LogLine) -> None:
+        with self._sending, suppress(ConnectionError):  # reading shows it
+            self._channel.send(message)
+
+    @contextmanager
+    def limit(self, number: int, seconds: float) -> Iterator[None]:
+        os.pwrite(self._progress, number.to_bytes(8, "little"), 0)
+        signal.setitimer(signal.ITIMER_REAL, seconds)  # the default action of SIGALRM ends the process
+        try:
+            yield
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            os.pwrite(self._progress, bytes(8), 0)
+
+    def limit_loading(self) -> None:
+        signal.setitimer(signal.ITIMER_REAL, LOADING_SECONDS)
+
+
+class _LogToCrawl(logging.Handler):
+    """Sends lines to the log of the crawl."""
+
+    def __init__(self, channel: _LimitedChannel, level: int) -> None:
+        super().__init__(level)
+        self._channel = channel
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self._channel.send(LogLine(record.name, record.levelno, self.format(record)))
+
+
+def _limit_memory() -> None:
+    if sys.platform != "linux":
+        return
+    import resource  # noqa: PLC0415  (not on Windows)
+
+    with suppress(OSError):  # there is no /proc
+        taken = int(Path("/proc/self/statm").read_text("ascii").split()[0]) * resource.getpagesize()
+        soft, hard = resource.getrlimit(resource.RLIMIT_AS)
+        limits = [limit for limit in (soft, hard) if limit != resource.RLIM_INFINITY]
+        resource.setrlimit(resource.RLIMIT_AS, (min([taken + MAX_MEMORY, *limits]), hard))
+
+
+def _work(channel: Channel, progress: int) -> None:
+    """Answer all messages. Raises :class:`EOFError` or :class:`ConnectionError` when the socket has ended."""
+    limited = _LimitedChannel(channel, progress)
+    log = logging.getLogger("crawler_dedup")
+    log.propagate = False
+    while True:  # until the index can be opened
+        start = msgspec.msgpack.decode(channel.read()[0], type=Start)
+        end_with_parent(start.parent)
+        log.handlers = [_LogToCrawl(limited, start.log_level)]
+        log.setLevel(start.log_level)
+        try:
+            worker = open_worker(limited, start)
+            ready = worker.ready
+            break
+        except Exception as error:
+            limited.send(Failure.of(error))
+    _limit_memory()
+    limited.send(ready)
+    decoder = msgspec.msgpack.Decoder(Message)
+    while True:
+        message, body = channel.read()
+        worker.do(decoder.decode(message), body)
+
+
+def main() -> None:
+    """Work until the socket ends; jobs that have not begun are not done then."""
+    try:
+        serve(_work)
+    finally:
+        os._exit(0)
+
+
+if __name__ == "__main__":
+    main()

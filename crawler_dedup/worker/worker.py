@@ -1,0 +1,305 @@
+"""Do the jobs of a crawl: sign its pages, decide about them, end their claims, make texts."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from contextlib import AbstractContextManager, suppress
+from functools import partial
+from itertools import count
+from typing import NamedTuple, Protocol
+
+import msgspec
+
+from crawler_dedup.config import Config
+from crawler_dedup.decision import Decision, Verdict
+from crawler_dedup.deduplicator import Deduplicator
+from crawler_dedup.errors import ConnectionLost, DedupError
+from crawler_dedup.index.location import find_location
+from crawler_dedup.pagetext import OwnText, OwnTextJob
+from crawler_dedup.signedpage import SignedPage
+from crawler_dedup.signing.extractors import extract_text
+from crawler_dedup.signing.forms import CrawlSigner
+from crawler_dedup.signing.segmentation import with_tokenizer_of_index
+from crawler_dedup.signing.signer import Signer
+from crawler_dedup.system.channel import Failure
+from crawler_dedup.system.logs import logger_without_credentials
+from crawler_dedup.worker.messages import (
+    CLAIM_BITS,
+    Answer,
+    Check,
+    Checked,
+    Close,
+    End,
+    EndRestorations,
+    ExtractText,
+    Figures,
+    Job,
+    KeepAddress,
+    ListRestorations,
+    MakeOwnText,
+    Measure,
+    Message,
+    Offer,
+    Ready,
+    Result,
+    Start,
+)
+from crawler_dedup.worker.preview import preview
+from crawler_dedup.worker.restorations import answer
+
+logger = logger_without_credentials("crawler_dedup.middleware")
+
+_TOGETHER = 8
+"""Number of pages that are offered together: their callbacks may run in one turn of the event loop."""
+_ANSWER_SECONDS = 6.0
+"""A page waits for the index for this time or a fifth of ``DEDUP_TIMEOUT``, whichever is longer, but never longer
+than ``DEDUP_TIMEOUT``: most of that time is meant for signing."""
+_TIDYING_PAGES, _TIDYING_PAUSE = 1_000, 0.005
+
+
+class Channel(Protocol):
+    """What a worker needs of its process: the way back to the crawl, and limits for each page."""
+
+    def send(self, message: Answer) -> None:
+        """Send *message*, in any thread."""
+
+    def has_more(self) -> bool:
+        """Return whether a further message has begun to arrive."""
+
+    def limit(self, number: int, seconds: float) -> AbstractContextManager[object]:
+        """Limit the time of a page, which is that of the job of this *number*."""
+
+    def limit_loading(self) -> None:
+        """Let a dictionary be loaded, which has its own time."""
+
+
+class _Signed(NamedTuple):
+    """A signed page, which waits for its decision."""
+
+    number: int
+    page: SignedPage
+    alias: str
+    is_dry: bool
+    forms: Sequence[bytes] = ()
+    began: float = 0.0
+
+
+class TextMaker:
+    """Makes texts of pages, without an index.
+
+    Attributes:
+        seconds: how long it may work on a page.
+        signer: signs pages.
+        make_own_text: makes the own text of a page.
+    """
+
+    def __init__(self, channel: Channel, signer: Signer, seconds: float) -> None:
+        self._channel = channel
+        self.seconds = seconds
+        self._use(signer)
+
+    def _use(self, signer: Signer) -> None:
+        self.signer = signer
+        self._crawl_signer = CrawlSigner(signer)
+        self.make_own_text: Callable[[bytes, OwnTextJob], OwnText] = self._make_own_text
+
+    def _make_own_text(self, body: bytes, job: OwnTextJob) -> OwnText:
+        return self._crawl_signer.own_texts.make(body, job)
+
+    def do(self, message: Message, body: bytes) -> None:
+        """Do the job of a message, and send the answer."""
+        try:
+            result = self._do(message.number, message.job, body)
+        except Exception as error:
+            result = Failure.of(error)
+        if result is not None:
+            self._channel.send(Answer(message.number, result))
+
+    def _do(self, number: int, job: Job, body: bytes) -> Result | None:
+        """Return the result of *job*; ``None`` if it is sent later."""
+        with self._channel.limit(number, self.seconds):
+            if isinstance(job, ExtractText):
+                return extract_text(body, job.encoding, whole=job.whole)
+            assert isinstance(job, MakeOwnText)
+            return self.make_own_text(body, job.job)
+
+    def _sign(self, job: Check, body: bytes) -> tuple[SignedPage, Sequence[bytes]]:
+        page, forms = self._crawl_signer.sign(job.url, body, encoding=job.encoding, key=job.key, scope=job.scope)
+        return msgspec.structs.replace(page, links_followed=job.links_followed), forms
+
+    def close(self) -> None:
+        """Close the index, if it is open; its run then counts as dead unless it was ended."""
+
+
+class Worker(TextMaker):
+    """Does the jobs of a crawl, as the first message says.
+
+    Raises:
+        DedupError: the index cannot be opened.
+    """
+
+    def __init__(self, channel: Channel, start: Start) -> None:
+        config = Config(**start.settings)
+        claims = count(start.number << CLAIM_BITS)
+        location = os.fsdecode(start.location)
+        self._deduplicator = Deduplicator.join(location, config, start.run, start.offset, claims)
+        if start.number > 1 or config.processes > 1:  # other workers of the run may have left claims
+            self._deduplicator.index.note_lost_claims()
+        signer = self._deduplicator.signer
+        signer.load(dictionary=False)
+        signer.before_loading = channel.limit_loading
+        super().__init__(channel, signer, config.timeout)
+        self._patience = min(config.timeout, max(_ANSWER_SECONDS, config.timeout / 5))
+        self._signed: list[_Signed] = []
+        self._offered: dict[Future[list[Decision]], float] = {}
+        self._closing = threading.Event()
+        self._tidied = 0
+        threading.Thread(target=self._withdraw_late, name="crawler-dedup patience", daemon=True).start()
+        if start.number == 1:
+            threading.Thread(target=self._tidy, name="crawler-dedup tidying", daemon=True).start()
+
+    @property
+    def ready(self) -> Ready:
+        """What the crawl is told of the index."""
+        opened = self._deduplicator
+        pages = None
+        with suppress(DedupError, OSError):  # if the server is slow to answer, the crawl begins nevertheless
+            pages = len(opened)
+        return Ready(
+            opened.index_name, pages, opened.scheme, opened.tokenizer, opened.has_emptied_index, opened.lock_file
+        )
+
+    def do(self, message: Message, body: bytes) -> None:
+        self._deduplicator.note_stored(message.stored_until)
+        super().do(message, body)
+        if self._signed and (len(self._signed) >= _TOGETHER or not self._channel.has_more()):
+            self._offer_signed()
+
+    def _do(self, number: int, job: Job, body: bytes) -> Result | None:
+        opened = self._deduplicator
+        if isinstance(job, Check):
+            began = time.monotonic()
+            with self._channel.limit(number, self.seconds):
+                page, forms = self._sign(job, body)
+            self._signed.append(_Signed(number, page, job.alias, job.is_dry, forms, began))
+        elif isinstance(job, Offer):
+            self._signed.append(_Signed(number, job.page, job.alias, job.is_dry))
+        elif isinstance(job, End):
+            decision = Decision(Verdict.NEW, "", job.key, job.scope, claim=job.claim)
+            opened.end_claim(decision, settled=job.settled).add_done_callback(partial(self._answer_end, number))
+        elif isinstance(job, Measure):
+            return Figures(len(opened), opened.stored_bytes)
+        elif isinstance(job, (ListRestorations, EndRestorations, KeepAddress)):
+            return answer(opened.index, job)
+        elif isinstance(job, Close):
+            self._closing.set()
+            opened.close(all_stored=job.finished is not None, finished=bool(job.finished))
+            return True
+        elif isinstance(job, MakeOwnText) and job.scope is not None:
+            repeated = opened.repeated_blocks(job.url, job.scope)
+            own = msgspec.structs.replace(job.job, repeated=repeated)
+            return super()._do(number, msgspec.structs.replace(job, job=own), body)
+        else:
+            return super()._do(number, job, body)
+        return None
+
+    def close(self) -> None:
+        self._closing.set()
+        self._deduplicator.close(all_stored=False)
+
+    def _offer_signed(self) -> None:
+        """Offer the signed pages together, but apart if one of them may not be decided about, or not in the same way."""
+        batches: dict[tuple[str, str, bool], list[_Signed]] = {}
+        for signed in self._signed:
+            batches.setdefault((signed.page.scope, signed.alias, signed.is_dry), []).append(signed)
+        self._signed = []
+        for batch in batches.values():
+            self._offer(batch)
+
+    def _offer(self, batch: Sequence[_Signed]) -> None:
+        aliases = {signed.page.key: signed.alias for signed in batch if signed.alias}
+        pages = [signed.page for signed in batch]
+        try:
+            future = self._deduplicator.submit(pages, claim=True, aliases=aliases, is_dry=batch[0].is_dry)
+        except Exception as error:
+            future = Future()
+            future.set_exception(error)
+        self._offered[future] = time.monotonic()
+        future.add_done_callback(partial(self._answer, batch))
+
+    def _answer(self, batch: Sequence[_Signed], future: Future[list[Decision]]) -> None:  # called in the writing thread
+        self._offered.pop(future, None)
+        error = TimeoutError("no answer from the index in time") if future.cancelled() else future.exception()
+        if error is not None and len(batch) > 1 and not isinstance(error, (ConnectionLost, TimeoutError)):
+            for signed in batch:  # the fault may be that of one page
+                self._offer([signed])
+            return
+        outcomes: Sequence[Decision | Failure] = future.result() if error is None else len(batch) * [Failure.of(error)]
+        for (number, page, _, _, forms, began), outcome in zip(batch, outcomes, strict=True):
+            self._channel.send(Answer(number, Checked(page, outcome, forms, began)))
+
+    def _answer_end(self, number: int, future: Future[bool]) -> None:  # called in the writing thread
+        error = future.exception()
+        self._channel.send(Answer(number, future.result() if error is None else Failure.of(error)))
+
+    def _withdraw_late(self) -> None:
+        """Withdraw the pages that wait for the index for too long, unless their transaction has begun."""
+        while not self._closing.wait(min(1.0, self._patience / 4)):
+            for future, since in list(self._offered.items()):
+                if time.monotonic() > since + self._patience:
+                    future.cancel()
+
+    def _tidy(self) -> None:
+        try:
+            forgotten = self._deduplicator.tidy(self._pause_tidying)
+        except DedupError as error:
+            if not self._closing.is_set():
+                logger.warning("The index could not be tidied up: %s", error)
+        else:
+            if forgotten:
+                logger.info(
+                    "Forgot %d pages that have expired, or may be missing from the output of a crawl that failed",
+                    forgotten,
+                )
+
+    def _pause_tidying(self, pages: int) -> None:
+        """Give the crawl priority, and stop when it ends. Called for each page."""
+        self._tidied += pages
+        if self._tidied % _TIDYING_PAGES == 0:
+            time.sleep(_TIDYING_PAUSE)
+        if self._closing.is_set():
+            raise DedupError("the crawl is over.")
+
+
+class Previewer(TextMaker):
+    """Decides what a crawl that begins now would do with pages, and changes nothing."""
+
+    ready = Ready()
+
+    def __init__(self, channel: Channel, start: Start) -> None:
+        self._config = Config(**start.settings)
+        self._location = find_location(os.fsdecode(start.location))
+        super().__init__(channel, Signer(self._config), self._config.timeout)
+
+    def _do(self, number: int, job: Job, body: bytes) -> Result | None:
+        if not isinstance(job, Check):
+            return super()._do(number, job, body)
+
+        def preview_with(config: Config) -> Checked:
+            if config != self._config:
+                self._config = config
+                self._use(Signer(config))
+            page, forms = self._sign(job, body)
+            return Checked(page, preview(self._location, self.signer, page, alias=job.alias), forms)
+
+        with self._channel.limit(number, self.seconds):
+            return with_tokenizer_of_index(self._config, preview_with)
+
+
+def open_worker(channel: Channel, start: Start) -> Worker | Previewer:
+    """Return a worker for the crawl that has sent *start*. Raises :class:`DedupError`."""
+    return Worker(channel, start) if start.run else Previewer(channel, start)

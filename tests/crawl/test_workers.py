@@ -1,0 +1,421 @@
+"""The workers of a crawl: what they answer, what becomes of pages whose worker dies or takes too long, and how they end."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import resource
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Awaitable, Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+from weakref import ref
+
+import pytest
+from scrapy.http import HtmlResponse
+
+from crawler_dedup import BEING_HANDLED, Config, Deduplicator, SignedPage, main_text
+from crawler_dedup.crawl import childprocess
+from crawler_dedup.crawl.childprocess import SigningError
+from crawler_dedup.crawl.slot import DIED, ENDED, NOT_IN_TIME, PAUSED, NotSigned
+from crawler_dedup.crawl.workers import MAX_DEATHS, Workers, find_workers
+from crawler_dedup.errors import DedupError, IndexUnusable
+from crawler_dedup.signing.extractors import extract_with_trafilatura
+from crawler_dedup.signing.parsing import parse
+from crawler_dedup.signing.signer import Signer
+from crawler_dedup.worker.messages import ExtractText
+from tests.support.prose import html, prose
+from tests.support.signing import GOOD, ODD_CONFIG, URL, Log, decide, odd, open_workers, pids, sign
+
+LARGE = b"<p>" + b"words of a large page " * 60_000
+SHORT = 0.3
+
+
+@pytest.fixture
+def log() -> Log:
+    return Log()
+
+
+@pytest.fixture
+def workers(tmp_path: Path, log: Log, request: pytest.FixtureRequest) -> Iterator[Workers]:
+    """Workers with :data:`ODD_CONFIG`, with the settings of the parameter."""
+    opened = open_workers(tmp_path / "index", log, replace(ODD_CONFIG, **getattr(request, "param", {})))
+    yield opened
+    opened.kill()
+
+
+quickly = pytest.mark.parametrize("workers", [{"timeout": SHORT}], indirect=True)
+
+
+async def all_of(*pages: Awaitable[SignedPage]) -> list[str]:
+    """Return for each page ``""``, or why it was not signed."""
+    signed = await asyncio.wait_for(asyncio.gather(*pages, return_exceptions=True), 60)
+    return [str(page) if isinstance(page, BaseException) else "" for page in signed]
+
+
+def is_running(pid: int) -> bool:
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except FileNotFoundError:
+        return False
+    return state != "Z"
+
+
+def wait_for_end(pid: int) -> None:
+    until = time.monotonic() + 60
+    while is_running(pid):
+        assert time.monotonic() < until, "the process goes on"
+        time.sleep(0.01)
+
+
+@pytest.mark.parametrize("tokenizer", ["bigrams", "jieba"])
+def test_a_page_is_signed_in_a_worker_as_in_this_process(tokenizer: Any, log: Log, tmp_path: Path) -> None:
+    config = Config(tokenizer=tokenizer, scheme="winnowing", store_text=True)
+    workers = open_workers(tmp_path, log, config)
+    pages = [GOOD, html(prose(1, chinese=True)), b"", "<p>\ud83d".encode("utf-8", "surrogatepass"), LARGE]
+
+    async def sign_all() -> list[SignedPage]:
+        return await asyncio.gather(*(sign(workers, page) for page in pages))
+
+    signed = asyncio.run(sign_all())
+    signer = Signer(config)
+    assert signed == [signer.sign(URL, page, encoding=None, key=None, scope="")[0] for page in pages]
+    workers.kill()
+
+
+@quickly
+def test_a_page_that_takes_too_long_loses_its_worker_and_no_other_page(workers: Workers, log: Log) -> None:
+    async def sign_all() -> list[str]:
+        return await all_of(
+            sign(workers), sign(workers, odd("loop in C")), sign(workers), sign(workers, odd("sleep")), sign(workers)
+        )
+
+    (first,) = pids(workers)
+    assert asyncio.run(sign_all()) == ["", NOT_IN_TIME, "", NOT_IN_TIME, ""]
+    assert log.counts == 2 * ["worker/restarts"]
+    assert not log.lines, "of a page that takes too long, the crawl says so"
+    wait_for_end(first)
+
+
+def test_a_page_that_ends_its_worker_is_tried_twice(workers: Workers, log: Log) -> None:
+    async def sign_all() -> list[str]:
+        ending = [sign(workers, odd(what), f"{URL}{what}") for what in ("crash", "exit")]
+        return await all_of(sign(workers), ending[0], sign(workers), ending[1], sign(workers, LARGE))
+
+    assert asyncio.run(sign_all()) == ["", DIED, "", DIED, ""]
+    assert log.counts == 4 * ["worker/restarts"]
+    causes = [re.sub(r"process \d+|( and \d more)? \(tried again\)", "", line) for line in log.lines]
+    assert causes == [
+        f"The worker  {cause}; pages that it had: {URL}{what}{outcome}"
+        for what, cause, outcomes in (
+            ("crash", "was ended by SIGSEGV", ("", f" (passes unchecked), {URL}")),
+            ("exit", "has ended with exit status 3", ("", f" (passes unchecked), {URL}")),
+        )
+        for outcome in outcomes
+    ]
+
+
+def test_a_killed_worker_is_reported_with_the_probable_cause(workers: Workers, log: Log) -> None:
+    (pid,) = pids(workers)
+    kill(pid)
+    assert asyncio.run(all_of(sign(workers))) == [""]
+    (line,) = log.lines
+    assert line.startswith(f"The worker process {pid} was ended by SIGKILL, probably by the out-of-memory killer")
+    assert line.endswith(f" {URL} (tried again)")
+
+
+Act = Callable[[int], None]
+
+
+def kill(pid: int) -> None:
+    os.kill(pid, signal.SIGKILL)
+
+
+def crash(pid: int) -> None:
+    os.kill(pid, signal.SIGSEGV)
+    os.kill(pid, signal.SIGCONT)  # a stopped process gets the signal then
+
+
+def stop(pid: int) -> None:
+    os.kill(pid, signal.SIGSTOP)
+
+
+PHASES = ("idle", "receiving", "signing", "answering")
+ALWAYS = [("idle", kill), ("receiving", stop), ("signing", kill), ("answering", crash)]
+
+
+@pytest.mark.parametrize(
+    ("phase", "act"),
+    [
+        pytest.param(phase, act, marks=[] if (phase, act) in ALWAYS else [pytest.mark.slow])
+        for phase in PHASES
+        for act in (kill, crash, stop)
+    ],
+)
+@pytest.mark.parametrize("workers", [{"timeout": 1.0}], indirect=True)
+def test_no_page_is_lost_when_a_worker_is_killed_or_stopped(phase: str, act: Act, workers: Workers) -> None:
+    workers.patience = 2.0  # of a stopped one
+
+    async def sign_all() -> list[str]:
+        (pid,) = pids(workers)
+        if phase == "receiving":  # a stopped process receives the first part of a page only
+            os.kill(pid, signal.SIGSTOP)
+        pages = [asyncio.ensure_future(sign(workers, LARGE)) for _ in range(2 * (phase != "idle"))]
+        if phase == "signing":
+            pages.insert(0, asyncio.ensure_future(sign(workers, odd("nap"))))
+        await asyncio.sleep(0.05)
+        if phase == "answering":  # the answer does not fit into the socket, and nobody reads it
+            text = workers.ask(ExtractText(URL, None, whole=True), str, LARGE)
+            pages.append(asyncio.ensure_future(text))  # type: ignore[arg-type]
+            await asyncio.gather(*pages[:2])
+            time.sleep(1)
+        act(pid)
+        pages.append(asyncio.ensure_future(sign(workers)))
+        return await all_of(*pages)
+
+    assert set(asyncio.run(sign_all())) == {""}
+
+
+def test_while_workers_die_often_pages_are_not_signed(
+    workers: Workers, log: Log, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def sign_all() -> None:
+        for _ in range(MAX_DEATHS - 3):
+            workers.count_death()
+        outcomes = await all_of(*(sign(workers, odd("crash")) for _ in range(4)))
+        assert outcomes == [DIED, *3 * [PAUSED]]
+        assert await all_of(sign(workers)) == [PAUSED]
+        assert pids(workers) == []
+        (line,) = [line for line in log.lines if not line.startswith("The worker process")]
+        assert line == "5 worker processes have died within a minute: pages pass unchecked for a minute"
+        monkeypatch.setattr(workers, "_resumes", 0.0)
+        assert await all_of(sign(workers)) == [""]
+
+    asyncio.run(sign_all())
+
+
+def test_a_worker_that_no_longer_starts_lets_pages_pass(workers: Workers, monkeypatch: pytest.MonkeyPatch) -> None:
+    (pid,) = pids(workers)
+    monkeypatch.setattr(sys, "executable", "/bin/false")
+    kill(pid)
+    assert set(asyncio.run(all_of(*(sign(workers) for _ in range(3))))) == {PAUSED}
+
+
+def test_a_worker_that_never_becomes_ready_lets_pages_pass(
+    workers: Workers, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (pid,) = pids(workers)
+    silent = tmp_path / "silent"
+    silent.write_text("#!/bin/sh\nexec sleep 600\n")
+    silent.chmod(0o700)
+    monkeypatch.setattr(sys, "executable", str(silent))
+    workers.patience = 0.2
+    kill(pid)
+    assert asyncio.run(all_of(*(sign(workers) for _ in range(3)))) == 3 * [NOT_IN_TIME]
+
+
+@pytest.mark.parametrize(("program", "reason"), [("/missing", "'/missing'"), ("/bin/false", "ended at its start")])
+def test_a_worker_that_cannot_be_started_is_an_error_with_a_way_out(
+    program: str, reason: str, monkeypatch: pytest.MonkeyPatch, log: Log, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(sys, "executable", program)
+    with pytest.raises(DedupError, match=reason) as raised:
+        open_workers(tmp_path, log)
+    assert "set DEDUP_PROCESSES = 0" in str(raised.value)
+
+
+def test_an_extractor_that_only_this_process_can_import_is_an_error(log: Log, tmp_path: Path) -> None:
+    with pytest.raises(DedupError, match=r"'__main__\.extract' cannot be imported"):
+        open_workers(tmp_path, log, Config(tokenizer="bigrams", extractor="__main__.extract"))
+
+
+def test_it_is_logged_why_a_worker_that_died_cannot_be_replaced(workers: Workers, log: Log, tmp_path: Path) -> None:
+    async def replace_in_vain() -> None:
+        (pid,) = pids(workers)
+        (tmp_path / "index").rename(tmp_path / "moved")
+        (tmp_path / "index").write_text("a file")
+        kill(pid)
+        with pytest.raises(IndexUnusable):
+            await sign(workers)
+        (tmp_path / "index").unlink()
+        (tmp_path / "moved").rename(tmp_path / "index")
+        with pytest.raises(IndexUnusable):
+            await sign(workers)  # it is not tried again at once
+        workers._slots[0]._opens_again = 0.0
+        await sign(workers)
+
+    asyncio.run(replace_in_vain())
+    assert any(line.startswith("No worker process can be started: ") for line in log.lines)
+
+
+# Texts
+
+
+def response(body: bytes = GOOD) -> HtmlResponse:
+    return HtmlResponse("http://example.com/", body=body)
+
+
+def test_the_text_of_a_page_is_extracted_once_in_a_process(workers: Workers, monkeypatch: pytest.MonkeyPatch) -> None:
+    jobs: list[Any] = []
+    ask = workers.ask
+
+    async def ask_and_keep(job: Any, *args: Any) -> Any:
+        jobs.append(job)
+        return await ask(job, *args)
+
+    monkeypatch.setattr(workers, "ask", ask_and_keep)
+
+    async def extract_twice() -> tuple[str, ...]:
+        page = response()
+        return (*await asyncio.gather(main_text(page), main_text(page)), await main_text(page))
+
+    assert set(asyncio.run(extract_twice())) == {extract_with_trafilatura(parse(GOOD))}
+    assert jobs == [ExtractText(URL, "utf-8", whole=False)]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="memory is limited on Linux only")
+def test_the_text_of_a_page_that_takes_too_much_memory_is_an_error(workers: Workers) -> None:
+    async def extract() -> None:
+        (pid,) = pids(workers)
+        await main_text(response())
+        now = resource.getpagesize() * int(Path(f"/proc/{pid}/statm").read_text().split()[0])
+        resource.prlimit(pid, resource.RLIMIT_AS, (now + (120 << 20), resource.RLIM_INFINITY))
+        with pytest.raises(SigningError):
+            await main_text(response(24 * LARGE))
+        assert pids(workers) == [pid]
+
+    asyncio.run(extract())
+
+
+def test_while_processes_die_often_no_text_is_extracted(workers: Workers) -> None:
+    """Not in the crawl's process either, which the page may end: its callback fails, and it represents no page."""
+    for _ in range(MAX_DEATHS):
+        workers.count_death()
+    (pid,) = pids(workers)
+    os.kill(pid, signal.SIGKILL)
+    with pytest.raises(NotSigned, match="too often"):
+        asyncio.run(main_text(response()))
+
+
+# The end
+
+
+def test_pages_that_wait_when_the_crawl_ends_are_not_signed(workers: Workers) -> None:
+    async def end() -> None:
+        waiting = [asyncio.ensure_future(sign(workers, body)) for body in (odd("sleep"), GOOD)]
+        await asyncio.sleep(0.1)
+        workers.kill()
+        assert await all_of(*waiting, sign(workers)) == [ENDED] * 3
+        assert find_workers() is None
+
+    asyncio.run(end())
+
+
+def test_nothing_starts_a_worker_after_the_close(workers: Workers) -> None:
+    async def close() -> None:
+        decision = await decide(workers)
+        kill(*pids(workers))
+        await workers.close(finished=True)
+        with pytest.raises(IndexUnusable, match="is closed"):
+            workers.end_claim(decision, settled=True)
+        assert childprocess._started_ahead == []
+
+    asyncio.run(close())
+
+
+def test_workers_do_not_keep_an_ended_crawl_in_memory(tmp_path: Path) -> None:
+    log = Log()
+    workers = open_workers(tmp_path, log)
+    crawl = ref(log)
+    del log
+    assert crawl() is None
+    workers.kill()
+
+
+def test_the_worker_of_an_event_loop_that_has_ended_is_replaced(workers: Workers) -> None:
+    async def interrupted() -> None:
+        sleeping = asyncio.ensure_future(sign(workers, odd("sleep")))
+        await asyncio.sleep(0.1)
+        assert not sleeping.done()
+
+    (pid,) = pids(workers)
+    asyncio.run(interrupted())
+    assert asyncio.run(all_of(sign(workers))) == [""]
+    wait_for_end(pid)
+
+
+# Several
+
+
+@pytest.mark.parametrize("workers", [{"processes": 2}], indirect=True)
+def test_pages_are_signed_by_all_workers(workers: Workers) -> None:
+    async def sign_all() -> None:
+        sleeping = asyncio.ensure_future(sign(workers, odd("sleep") + b" " * len(LARGE)))
+        await asyncio.sleep(0)
+        assert await all_of(sign(workers), sign(workers)) == ["", ""]
+        assert not sleeping.done()
+        sleeping.cancel()
+
+    asyncio.run(sign_all())
+
+
+@pytest.mark.parametrize("workers", [{"processes": 2}], indirect=True)
+def test_all_workers_decide_by_what_each_of_them_has_stored(workers: Workers, tmp_path: Path) -> None:
+    async def decide_all() -> None:
+        pages = [html(prose(number)) for number in range(8)]
+        kept = await asyncio.gather(*(decide(workers, page, f"{URL}{at}") for at, page in enumerate(pages)))
+        assert {decision.verdict for decision in kept} == {"new"}
+        assert len({decision.claim for decision in kept}) == 8
+        assert len({decision.claim >> 32 for decision in kept}) == 2
+        ended = await asyncio.gather(*(workers.end_claim(decision, settled=True) for decision in kept))
+        assert ended == 8 * [True]
+        copies = await asyncio.gather(*(decide(workers, page, f"{URL}copy/{at}") for at, page in enumerate(pages)))
+        assert {decision.verdict for decision in copies} == {"duplicate"}
+        await workers.close(finished=True)
+
+    asyncio.run(decide_all())
+    with Deduplicator.open(tmp_path / "index", ODD_CONFIG) as index:
+        assert len(index) == 8
+
+
+def test_the_place_of_an_abandoned_page_is_free(workers: Workers) -> None:
+    async def abandon() -> None:
+        waiting = asyncio.ensure_future(decide(workers))
+        await asyncio.sleep(0)
+        waiting.cancel()
+        while (decision := await decide(workers, url=f"{URL}again")).reason == BEING_HANDLED:
+            await asyncio.sleep(0.01)
+        assert decision.verdict == "new"
+
+    asyncio.run(abandon())
+
+
+FORK = """
+import asyncio, os, sys
+from pathlib import Path
+from crawler_dedup.crawl.workers import find_running
+from tests.support.signing import Log, open_workers, pids, sign
+
+log = Log()
+parent = open_workers(Path(sys.argv[1]), log)
+asyncio.run(sign(parent))
+child = os.fork()
+if not child:
+    assert not find_running()
+    parent.kill()  # must not end the process of the parent, nor its run
+    own = open_workers(Path(sys.argv[1]), log)
+    assert asyncio.run(sign(own)) and pids(own) != pids(parent)
+    own.kill()
+    os._exit(0)
+assert os.waitpid(child, 0)[1] == 0
+assert asyncio.run(sign(parent))
+"""
+
+
+def test_a_forked_child_leaves_the_workers_of_its_parent_alone(tmp_path: Path) -> None:
+    subprocess.run([sys.executable, "-c", FORK, str(tmp_path)], timeout=120, check=True)
