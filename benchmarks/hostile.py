@@ -1,10 +1,10 @@
 """What a hostile page costs, beside ``trafilatura.extract()``: ``python -m benchmarks.hostile [--rounds 3]``.
 
-The cost of the filter includes everything up to the verdict: the page is signed in a signing process, beside a running event
-loop as in a crawl. trafilatura gets the same bytes and its default settings. Each is measured in a process that has
-everything loaded: seconds of processor time, with that of the signing process, the longest time for which the event loop did
-not run, and the peak of memory above the memory in use before, with the filter that of the signing process. The worst pages
-come last. Pages whose names begin with "odd" sleep, loop in C, take memory or crash (``tests/support/odd_extractor.py``).
+The cost of the filter includes everything up to the verdict: a worker signs the page and decides about it, beside a running
+event loop as in a crawl. trafilatura gets the same bytes and its default settings. Each is measured in a process that has
+everything loaded: seconds of processor time, with that of the worker, the longest time for which the event loop did not run,
+and the peak of memory above the memory in use before, with the filter that of the worker. The worst pages come last. Pages
+whose names begin with "odd" sleep, loop in C, take memory or crash (``tests/support/odd_extractor.py``).
 
 ``--growth`` prints how the cost of each step grows with its input instead (:mod:`benchmarks.growth`).
 """
@@ -26,17 +26,18 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import trafilatura
-from crawler_dedup.crawl.signers import SigningError, share_signers
-from crawler_dedup.crawl.signingqueue import DIED, NOT_IN_TIME, NotSigned
-from crawler_dedup.signing.messages import SignJob
 from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
 from benchmarks import growth
-from crawler_dedup import Config, Deduplicator
+from crawler_dedup import Config
+from crawler_dedup.crawl.workers import DIED, NOT_IN_TIME, Workers
+from crawler_dedup.errors import DedupError
+from crawler_dedup.system.channel import Failure
 from tests.support import peak, processes
 from tests.support.hostile_pages import PAGES, HostilePage, chinese
+from tests.support.signing import Log, check, open_workers
 
 ODD = {
     f"odd: {what}": HostilePage(f"odd: {what}", f"<title>odd</title><p>{what}".encode, "")
@@ -58,27 +59,30 @@ class Cost:
 
 
 def ours(page: HostilePage, tokenizer: str) -> Cost:
-    """Measure everything up to the verdict, in this process and in a signing process."""
+    """Measure everything up to the verdict, in this process and in a worker."""
     extractor = "tests.support.odd_extractor.extract" if page.name in ODD else "paragraphs"
-    config = Config(tokenizer=tokenizer, extractor=extractor)  # type: ignore[arg-type]
-    with tempfile.TemporaryDirectory() as folder, Deduplicator.open(folder, config) as filtered:
-        return asyncio.run(_checked_in_a_loop(filtered, page))
-
-
-async def _checked_in_a_loop(filtered: Deduplicator, page: HostilePage) -> Cost:
-    monitor, seconds = _Monitor(), 3.0 if page.name in ODD else Config.timeout
-    signers = share_signers(filtered.config, monitor)  # type: ignore[arg-type]
-
-    async def check(url: str, body: bytes, encoding: str | None) -> str:
+    seconds = 3.0 if page.name in ODD else Config.timeout
+    config = Config(tokenizer=tokenizer, extractor=extractor, timeout=seconds)  # type: ignore[arg-type]
+    log = Log()  # the workers refer to it weakly
+    with tempfile.TemporaryDirectory() as folder:
+        workers = open_workers(Path(folder, "index"), log, config)
         try:
-            signed = await signers.sign(SignJob(url, encoding, None, page.name), body, seconds)
-        except (NotSigned, SigningError) as error:
-            return str(error) or type(error).__name__
-        (decision,) = await asyncio.wrap_future(filtered.submit([signed.page]))
-        return decision.reason or decision.verdict.value
+            return asyncio.run(_check_in_a_loop(workers, page))
+        finally:
+            workers.kill()
 
-    await check("http://warm.up/", PAGES["valid"].make(), None)
-    await check("http://warm.up/zh", chinese().encode(), None)
+
+async def _answer(workers: Workers, url: str, body: bytes, encoding: str | None) -> str:
+    try:
+        decision = (await workers.ask(*check(body, url, scope=url, encoding=encoding))).decision
+    except DedupError as error:
+        return str(error) or type(error).__name__
+    return decision.message if isinstance(decision, Failure) else decision.reason or decision.verdict.value
+
+
+async def _check_in_a_loop(workers: Workers, page: HostilePage) -> Cost:
+    await _answer(workers, "http://warm.up/", PAGES["valid"].make(), None)
+    await _answer(workers, "http://warm.up/zh", chinese().encode(), None)
     (pid,) = processes.children(os.getpid())
     Path(f"/proc/{pid}/clear_refs").write_text("5", encoding="ascii")
     body, start, _ = _begin(page)
@@ -86,23 +90,14 @@ async def _checked_in_a_loop(filtered: Deduplicator, page: HostilePage) -> Cost:
     gaps = [0.0]
     beating = asyncio.ensure_future(_beat(gaps))
     await asyncio.sleep(10 * _BEAT)
-    answer = await check(page.url, body, page.encoding)
+    answer = await _answer(workers, page.url, body, page.encoding)
     await asyncio.sleep(_BEAT)
     beating.cancel()
     seconds, megabytes = time.process_time() - start, 0.0
     if answer not in (NOT_IN_TIME, DIED):
         seconds += processes.seconds_of(pid) - child_start
         megabytes = _peak_of(pid) - before
-    signers.release(monitor)  # type: ignore[arg-type]
     return Cost(answer, seconds, megabytes, max(gaps))
-
-
-class _Monitor:
-    def count(self, name: str) -> None:
-        """Ignore restarts."""
-
-    def log(self, level: int, message: str, *args: object) -> None:
-        """Ignore log lines."""
 
 
 def _peak_of(process: int) -> float:

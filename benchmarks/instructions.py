@@ -2,7 +2,7 @@
 
 The processor time of the same crawl varies by a third on a machine that others use, and grows with what runs on the other
 cores; the number of instructions does not. Three kinds of crawls: without the filter (*off*), with a downloader and a spider
-middleware that do nothing (*empty*), and with the filter (*mark*), whose signing and deciding processes are not counted. A
+middleware that do nothing (*empty*), and with the filter (*mark*), whose worker is not counted. A
 spider follows all links. Each crawl is stopped after a few pages and runs to its end, so that the start and the end of a
 crawl are subtracted. Needs valgrind, under which the crawl takes twenty times as long.
 """
@@ -40,7 +40,7 @@ _KINDS: dict[str, dict[str, object]] = {"off": {"DEDUP_ENABLED": False}, "empty"
 
 
 class EmptyDownloaderMiddleware:
-    """Lets each response pass after two turns of the event loop: a filter needs one to sign and one to decide."""
+    """Lets each response pass after two turns of the event loop: a filter needs one to ask a worker."""
 
     async def process_response(self, request: Request, response: Response) -> Response:  # noqa: ARG002
         """Wait for two turns of the event loop."""

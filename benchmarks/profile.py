@@ -1,10 +1,9 @@
 """Where the filter's processor time goes in a crawl: ``python -m benchmarks.profile [--site devtang-2015] [--processes 1]``.
 
 A saved site is crawled by a spider that only follows links, without delays. Pages are signed on the event loop, so that the
-steps of signing and deciding are measured, too, or in processes of their own. The
-processor time of each step is measured within its thread, without the steps inside it. Measuring a call takes one or two
-microseconds, which count for the step around it. Therefore compare steps, not sums; ``python -m benchmarks.speed`` compares
-whole crawls.
+steps of signing and deciding are measured, too, or in workers. The processor time of each step is measured within its
+thread, without the steps inside it. Measuring a call takes one or two microseconds, which count for the step around it.
+Therefore compare steps, not sums; ``python -m benchmarks.speed`` compares whole crawls.
 """
 
 from __future__ import annotations
@@ -41,15 +40,10 @@ STEPS = {
         "middleware:DedupMiddleware.process_request",
     ],
     "gate: identity": ["crawl.gate:Gate.identity_of"],
-    "sending to signing processes": [
-        "crawl.signers:Signers.sign",
-        "crawl.signers:Signers._answer",
-        "crawl.signingqueue:Queue.add",
-        "crawl.signingqueue:Queue._receive",
-        "crawl.checker:Checker._sign",
-    ],
-    "sending to the deciding process": [
-        f"crawl.deciding:DecidingProcess.{name}" for name in ("submit", "end_claim", "_send", "_receive")
+    "messages to the worker and from it": [
+        *(f"crawl.workers:Workers.{name}" for name in ("check", "ask", "end_claim", "_send")),
+        *(f"crawl.workers:_Slot.{name}" for name in ("add", "_send", "_receive")),
+        *(f"crawl.childprocess:ChildProcess.{name}" for name in ("send", "_write", "_read")),
     ],
     "claims": ["crawl.claims:Claims.decide", "crawl.claims:Claims.end"],
     "settling": [
@@ -67,7 +61,6 @@ STEPS = {
     "Chinese dictionary": ["signing.signer:Signer._cut_han"],
     "hashes and weights": ["signing.features:weigh_tokens"],
     "simhash": ["signing.schemes.simhash:simhash"],
-    "sketches": ["signing.sketch:sketch", "signing.sketch:set_digest"],
     "embedded content": ["signing.embedded:find_embedded_content"],
     "packed blocks": ["signing.blocks:pack_blocks"],
     "writing thread: commit": ["index.lmdb.committer:Committer._commit"],

@@ -1,14 +1,13 @@
 """A crawl with and without the filter: ``python -m benchmarks.speed [--rounds 4] [--site debian-faq] [--skip 100]``.
 
-The crawl has one core; the site's server, the signing and the deciding process share the other one. There are no delays.
+The crawl has one core; the site's server and the worker share the other one. There are no delays.
 Four kinds of crawls alternate: without the filter (*off*), with it (*mark*), with a filter that signs on the event loop
 (*loop*: ``DEDUP_PROCESSES = 0``), and with a filter that settles each page when it is seen (*no claims*), which shows the
 cost of claims. There are three spiders: ``links`` only follows links, so that all work of the filter is added work;
 ``site`` extracts each page's main text with ``main_text``; ``extract`` follows links and extracts the text, without the
 filter with ``trafilatura.extract`` in its callback, with the filter with ``main_text``. Processor time is that of the
-crawl's process, of its event loop and its writing thread, of the signing and of the deciding process. Stalls: a task on the
-event loop sleeps 5 ms again and again; the tables show how much later than asked it woke. With ``--skip``, all figures
-begin after that many pages.
+crawl's process, of its event loop and its writing thread, and of the worker. Stalls: a task on the event loop sleeps 5 ms
+again and again; the tables show how much later than asked it woke. With ``--skip``, all figures begin after that many pages.
 """
 
 from __future__ import annotations
@@ -42,8 +41,7 @@ _COLUMNS = (
     "CPU ms a page",
     "event loop",
     "writing",
-    "signing process",
-    "deciding process",
+    "worker",
     "stall p50 ms",
     "p99",
     "max",
@@ -106,8 +104,7 @@ def _measure(table: Table, spider: str, crawl: Callable[[str], Crawled], kinds: 
             f"{statistics.median(map(_cpu, runs)):.2f}",
             f"{statistics.median(_cpu_of(crawled, 'MainThread') for crawled in runs):.2f}",
             f"{statistics.median(_cpu_of(crawled, 'crawler-dedup-committer') for crawled in runs):.2f}",
-            f"{statistics.median(1000 * crawled.signing / crawled.pages for crawled in runs):.2f}",
-            f"{statistics.median(1000 * crawled.deciding / crawled.pages for crawled in runs):.2f}",
+            f"{statistics.median(1000 * crawled.workers / crawled.pages for crawled in runs):.2f}",
             *(f"{stalls[int(share * (len(stalls) - 1))]:.1f}" for share in (0.5, 0.99, 1)),
         )
 

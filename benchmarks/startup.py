@@ -4,8 +4,7 @@ An English and a Chinese site on this machine, each with a front page and twenty
 with Scrapy's default settings in a new process: without the filter, with it, and with the filter of another checkout of this
 repository. The kinds alternate. The tables show the time until the first page reaches its callback, the processor time
 (user and system) until then and of the whole crawl, the largest resident memory (VmHWM), and at the end of the crawl the
-proportional (PSS) and the private memory, all of the crawl's process, and the proportional memory of its signing and of its
-deciding process.
+proportional (PSS) and the private memory, all of the crawl's process, and the proportional memory of its worker.
 The figures are medians; beside them is the median over the rounds of what the filter adds.
 """
 
@@ -62,10 +61,8 @@ class Spider(scrapy.Spider):
     def closed(self, reason):
         kilobytes = kilobytes_of("self")
         children = Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()
-        for name in ("signing", "deciding"):
-            module = f"crawler_dedup.{name}.process".encode()
-            running = [child for child in children if module in Path(f"/proc/{child}/cmdline").read_bytes()]
-            self.figures[name] = sum(kilobytes_of(child)["Pss"] for child in running) / 1000
+        running = [child for child in children if b"crawler_dedup." in Path(f"/proc/{child}/cmdline").read_bytes()]
+        self.figures["workers"] = sum(kilobytes_of(child)["Pss"] for child in running) / 1000
         self.figures["pages"] = self.crawler.stats.get_value("item_scraped_count")
         self.figures["peak"] = kilobytes["VmHWM"] / 1000
         self.figures["shared"] = kilobytes["Pss"] / 1000
@@ -100,8 +97,7 @@ class Figures:
         peak: largest resident memory.
         shared: proportional memory at the end.
         private: private memory at the end.
-        signing: proportional memory of the signing processes at the end.
-        deciding: the same of the deciding process.
+        workers: proportional memory of the processes beside the crawl at the end.
         pages: how many pages were scraped.
     """
 
@@ -111,8 +107,7 @@ class Figures:
     peak: float
     shared: float
     private: float
-    signing: float
-    deciding: float
+    workers: float
     pages: int
 
 
@@ -186,7 +181,7 @@ def _crawl(site: Site, kind: Kind, compiled: Path) -> Figures:
 
 def _table(title: str, crawled: dict[Kind, list[Figures]]) -> Table:
     table = Table(title=title)
-    memory = ("peak MB", "PSS MB", "private MB", "signing process, PSS MB", "deciding process")
+    memory = ("peak MB", "PSS MB", "private MB", "worker, PSS MB")
     for column in ("filter", "first page after", "CPU until then", "CPU, whole crawl", *memory):
         table.add_column(column, justify="left" if column == "filter" else "right")
     (_, plain), *_ = crawled.items()
@@ -205,8 +200,7 @@ def _table(title: str, crawled: dict[Kind, list[Figures]]) -> Table:
                 value - plain_value for value, plain_value in zip(sizes, plain_values, strict=True)
             )
             cells.append(f"{statistics.median(sizes):.1f}" + ("" if is_plain else f" ({difference:+.1f})"))
-        for field in ("signing", "deciding"):
-            cells.append(f"{statistics.median(getattr(figures, field) for figures in rounds):.1f}")
+        cells.append(f"{statistics.median(figures.workers for figures in rounds):.1f}")
         table.add_row(kind.name, *cells)
     return table
 
