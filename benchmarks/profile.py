@@ -51,6 +51,7 @@ STEPS = {
         for name in ("process_spider_input", "item_scraped", "_begin_output", "_end_output", "_output_ended")
     ]
     + ["settling:SettlingMiddleware._note_output"],
+    "parsing": ["signing.signer:Signer.parse"],
     "sign: the rest": ["signing.signer:Signer.sign"],
     "blocks of the tree": ["signing.outline:read_outline"],
     "main text": ["signing.maintext:find_main_blocks", "signing.maintext:join_text"],
