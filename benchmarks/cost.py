@@ -1,7 +1,7 @@
 """Processor time of the filter per page, beside ``trafilatura.extract()``: ``python -m benchmarks.cost [--pages 250]``.
 
 The pages are real, and already parsed, as in Scrapy. The time of the filter includes everything up to the verdict: main
-text, tokens, signature, sketches, links, look-up, filing on disk, one page at a time. trafilatura gets the bytes and its
+text, tokens, signature, links, look-up, filing on disk, one page at a time. trafilatura gets the bytes and its
 default settings. The two take turns.
 """
 

@@ -1,10 +1,10 @@
 """What a hostile page costs, beside ``trafilatura.extract()``: ``python -m benchmarks.hostile [--rounds 3]``.
 
-The cost of the filter includes everything up to the verdict: the page is signed in a worker, beside a running event
-loop as in a crawl. trafilatura gets the same bytes and its default settings. Each is measured in a process that has
-everything loaded: seconds of processor time, with that of the worker, the longest time for which the event loop did
-not run, and the peak of memory above the memory in use before, with the filter that of the worker. The worst pages
-come last. Pages whose names begin with "odd" sleep, loop in C, take memory or crash (``tests/support/odd_extractor.py``).
+The cost of the filter includes everything up to the verdict: a worker signs the page and decides about it, beside a running
+event loop as in a crawl. trafilatura gets the same bytes and its default settings. Each is measured in a process that has
+everything loaded: seconds of processor time, with that of the worker, the longest time for which the event loop did not run,
+and the peak of memory above the memory in use before, with the filter that of the worker. The worst pages come last. Pages
+whose names begin with "odd" sleep, loop in C, take memory or crash (``tests/support/odd_extractor.py``).
 
 ``--growth`` prints how the cost of each step grows with its input instead (:mod:`benchmarks.growth`).
 """
@@ -31,14 +31,14 @@ from rich.progress import track
 from rich.table import Table
 
 from benchmarks import growth
-from crawler_dedup import Config, Decision
-from crawler_dedup.crawl.childprocess import SigningError
-from crawler_dedup.crawl.slot import DIED, NOT_IN_TIME, NotSigned
+from crawler_dedup import Config
+from crawler_dedup.crawl.slot import DIED, NOT_IN_TIME
 from crawler_dedup.crawl.workers import Workers
-from crawler_dedup.worker.messages import Check, Checked
+from crawler_dedup.errors import DedupError
+from crawler_dedup.system.channel import Failure
 from tests.support import peak, processes
 from tests.support.hostile_pages import PAGES, HostilePage, chinese
-from tests.support.signing import Log, open_workers
+from tests.support.signing import Log, check, open_workers
 
 ODD = {
     f"odd: {what}": HostilePage(f"odd: {what}", f"<title>odd</title><p>{what}".encode, "")
@@ -62,28 +62,28 @@ class Cost:
 def ours(page: HostilePage, tokenizer: str) -> Cost:
     """Measure everything up to the verdict, in this process and in a worker."""
     extractor = "tests.support.odd_extractor.extract" if page.name in ODD else "paragraphs"
-    timeout = 3.0 if page.name in ODD else Config.timeout
-    config = Config(tokenizer=tokenizer, extractor=extractor, timeout=timeout)  # type: ignore[arg-type]
-    log = Log()
+    seconds = 3.0 if page.name in ODD else Config.timeout
+    config = Config(tokenizer=tokenizer, extractor=extractor, timeout=seconds)  # type: ignore[arg-type]
+    log = Log()  # the workers refer to it weakly
     with tempfile.TemporaryDirectory() as folder:
-        workers = open_workers(Path(folder), log, config)
+        workers = open_workers(Path(folder, "index"), log, config)
         try:
-            return asyncio.run(_checked_in_a_loop(workers, page))
+            return asyncio.run(_check_in_a_loop(workers, page))
         finally:
             workers.kill()
 
 
-async def _checked_in_a_loop(workers: Workers, page: HostilePage) -> Cost:
-    async def check(url: str, body: bytes, encoding: str | None) -> str:
-        try:
-            checked = await workers.ask(Check(url, encoding, url, page.name), Checked, body)
-        except (NotSigned, SigningError) as error:
-            return str(error) or type(error).__name__
-        decision = checked.decision
-        return decision.reason or decision.verdict.value if isinstance(decision, Decision) else decision.error
+async def _answer(workers: Workers, url: str, body: bytes, encoding: str | None) -> str:
+    try:
+        decision = (await workers.ask(*check(body, url, scope=url, encoding=encoding))).decision
+    except DedupError as error:
+        return str(error) or type(error).__name__
+    return decision.message if isinstance(decision, Failure) else decision.reason or decision.verdict.value
 
-    await check("http://warm.up/", PAGES["valid"].make(), None)
-    await check("http://warm.up/zh", chinese().encode(), None)
+
+async def _check_in_a_loop(workers: Workers, page: HostilePage) -> Cost:
+    await _answer(workers, "http://warm.up/", PAGES["valid"].make(), None)
+    await _answer(workers, "http://warm.up/zh", chinese().encode(), None)
     (pid,) = processes.children(os.getpid())
     Path(f"/proc/{pid}/clear_refs").write_text("5", encoding="ascii")
     body, start, _ = _begin(page)
@@ -91,7 +91,7 @@ async def _checked_in_a_loop(workers: Workers, page: HostilePage) -> Cost:
     gaps = [0.0]
     beating = asyncio.ensure_future(_beat(gaps))
     await asyncio.sleep(10 * _BEAT)
-    answer = await check(page.url, body, page.encoding)
+    answer = await _answer(workers, page.url, body, page.encoding)
     await asyncio.sleep(_BEAT)
     beating.cancel()
     seconds, megabytes = time.process_time() - start, 0.0

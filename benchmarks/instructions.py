@@ -40,7 +40,7 @@ _KINDS: dict[str, dict[str, object]] = {"off": {"DEDUP_ENABLED": False}, "empty"
 
 
 class EmptyDownloaderMiddleware:
-    """Lets each response pass after two turns of the event loop: a filter needs one to sign and one to decide."""
+    """Lets each response pass after two turns of the event loop: a filter needs one to ask a worker."""
 
     async def process_response(self, request: Request, response: Response) -> Response:  # noqa: ARG002
         """Wait for two turns of the event loop."""

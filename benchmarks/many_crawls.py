@@ -1,9 +1,9 @@
 """Many crawls at once on one machine, with and without workers: ``python -m benchmarks.many_crawls [--crawls 1]``.
 
 Each crawl has a process, an index, a worker and a server of its own, and crawls the same saved site without delays.
-A small spider follows links. The table has, for pages signed on the event loop and in a worker: the pages a second
-of all crawls, the processor time a page of the crawls and of the workers, and the largest memory of both (PSS,
-which divides what several processes share among them).
+A small spider follows links. The table has, for pages signed on the event loop and in a worker: the pages a second of
+all crawls, the processor time a page of the crawls and of the workers, and the largest memory of both (PSS, which divides
+what several processes share among them).
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def main() -> None:
     parser.add_argument("--site", default="adrianmejia-2022")
     given = parser.parse_args()
     require_data()
-    table = Table("crawls", "DEDUP_PROCESSES", "pages/s", "crawl, ms a page", "signing", "crawls, MB", "signing, MB")
+    table = Table("crawls", "DEDUP_PROCESSES", "pages/s", "crawl, ms a page", "worker", "crawls, MB", "workers, MB")
     for count in given.crawls or _CRAWLS:
         for processes in (0, 1):
             table.add_row(str(count), str(processes), *_measure(given.site, count, processes))
@@ -74,8 +74,8 @@ def _largest_memory(crawls: list[Future[Crawled]]) -> tuple[int, int]:
     while not all(crawl.done() for crawl in crawls):
         time.sleep(_INTERVAL)
         parents = [child for child in children(os.getpid()) if b"sitecrawl" in _command(child)]
-        signing = [child for parent in parents for child in children(parent)]
-        largest = max(largest, (sum(map(_memory, parents)), sum(map(_memory, signing))), key=sum)
+        workers = [child for parent in parents for child in children(parent)]
+        largest = max(largest, (sum(map(_memory, parents)), sum(map(_memory, workers))), key=sum)
     return largest
 
 

@@ -11,13 +11,13 @@ from __future__ import annotations
 import argparse
 import asyncio
 import logging
-import os
 import re
 import statistics
 import tempfile
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from urllib.parse import urljoin
@@ -28,21 +28,19 @@ from resiliparse.extract.html2text import extract_plain_text
 from resiliparse.parse.encoding import detect_encoding
 from rich.console import Console
 from rich.table import Table
-from scrapy.http import HtmlResponse
 
 from benchmarks.extraction import EXTRACTORS, Score, report, score
 from benchmarks.kinds import KINDS_OF_PAGES, read_pages, split_words
 from crawler_dedup import Config, Deduplicator
-from crawler_dedup.crawl.text import declared_encoding
 from crawler_dedup.crawl.workers import Workers
 from crawler_dedup.errors import BeyondLimits
 from crawler_dedup.owntext.text import make_own_text
-from crawler_dedup.pagetext import OwnText, OwnTextJob, RepeatedBlocks
+from crawler_dedup.pagetext import OwnText, OwnTextJob
 from crawler_dedup.signing.signer import Signer
-from crawler_dedup.urls import host_of
-from crawler_dedup.worker.messages import Check, Checked, MakeOwnText
+from crawler_dedup.worker.messages import MakeOwnText
 from tests.support.data import DATA, documents, html_pages, saved
-from tests.support.signing import Log, open_workers, pids
+from tests.support.processes import seconds_of
+from tests.support.signing import Log, check, open_workers, pids
 
 _SCOPE = "benchmark"
 _SIGNER = Signer(Config())
@@ -266,56 +264,38 @@ def compare_with_gold() -> None:
 # Processor time
 
 
-def _seconds_of(pid: int) -> float:
-    """Return the processor time of a process so far."""
-    user, system = Path(f"/proc/{pid}/stat").read_text("ascii").rpartition(")")[2].split()[11:13]
-    return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
-
-
-async def _measure(
-    workers: Workers, pages: Iterable[HtmlResponse], text_format: str, repeated: Mapping[str, RepeatedBlocks]
-) -> tuple[float, float]:
-    """Return the seconds of processor time of the worker and of this process."""
+async def _measure(workers: Workers, pages: Iterable[tuple[str, bytes]], text_format: str) -> tuple[float, float]:
+    """Check *pages*, and make own texts if a format is given. Return the seconds in the worker, and in this process."""
     (pid,) = pids(workers)
-    before, own = _seconds_of(pid), time.process_time()
-    for response in pages:
-        encoding = declared_encoding(response)
-        await workers.ask(Check(response.url, encoding, response.url, _SCOPE), Checked, response.body)
+    before, own = seconds_of(pid), time.process_time()
+    for url, body in pages:
+        await workers.ask(*check(body, url, scope=_SCOPE))
         if text_format:
-            job = OwnTextJob(encoding, repeated[host_of(response.url)], text_format)  # type: ignore[arg-type]
-            await workers.ask(MakeOwnText(response.url, None, job), OwnText, response.body)
-    return _seconds_of(pid) - before, time.process_time() - own
-
-
-def _find_what_repeats(pages: Sequence[tuple[str, bytes]]) -> RepeatedBlocks:
-    with tempfile.TemporaryDirectory() as directory, Deduplicator.open(directory) as index:
-        for address, body in pages:
-            index.check(address, body, scope=_SCOPE)
-        return index.repeated_blocks(pages[0][0], _SCOPE)
+            job = OwnTextJob(format=text_format)  # type: ignore[arg-type]
+            await workers.ask(MakeOwnText(url, _SCOPE, job), OwnText, body)
+    return seconds_of(pid) - before, time.process_time() - own
 
 
 def measure_cost() -> None:
-    """Print the processor time that own texts of pages of known sites add to signing."""
-    sites = [pages_of(site) for site in ("adrianmejia-2022", "debian-faq", "devtang-2018")]
-    pages = [HtmlResponse(address, body=body) for site in sites for address, body in site]
-    repeated = {host_of(site[0][0]): _find_what_repeats(site) for site in sites}
+    """Print the processor time that own texts of pages of known sites add to checking the pages."""
+    pages = [page for site in ("adrianmejia-2022", "debian-faq", "devtang-2018") for page in pages_of(site)]
+    log, formats = Log(), ("", "text", "markdown")
 
-    log = Log()
-    with tempfile.TemporaryDirectory() as folder:
-        # The others never make an own text, and keep nothing for it.
-        asked, others = [open_workers(Path(folder, name), log, Config()) for name in ("asked", "others")]
-        runs = {"": others, "text": asked, "markdown": asked}
+    async def measure_all(runs: Mapping[str, Workers]) -> list[dict[str, tuple[float, float]]]:
+        return [{name: await _measure(runs[name], pages, name) for name in formats} for _ in range(1 + _COPIES)]
 
-        async def measure_all() -> list[dict[str, tuple[float, float]]]:
-            return [
-                {name: await _measure(runs[name], pages, name, repeated) for name in runs} for _ in range(1 + _COPIES)
-            ]
-
-        rounds = asyncio.run(measure_all())[1:]  # in the first one, processes and caches are new
-        for workers in (asked, others):
-            workers.kill()
+    with ExitStack() as stack:
+        runs = {}
+        for name in formats:  # a worker notes what own texts are made of from the first one on
+            directory = Path(stack.enter_context(tempfile.TemporaryDirectory()), "index")
+            with Deduplicator.open(directory) as index:
+                for address, body in pages:
+                    index.check(address, body, scope=_SCOPE)
+            runs[name] = open_workers(directory, log, Config())
+            stack.callback(runs[name].kill)
+        rounds = asyncio.run(measure_all(runs))[1:]  # in the first one, processes and caches are new
     table = Table("", "ms in the worker", "ms on the event loop", title=f"{len(pages)} pages")
-    for name in ("text", "markdown"):
+    for name in formats[1:]:
         differences = (
             sorted(1000 * (times[name][at] - times[""][at]) / len(pages) for times in rounds) for at in (0, 1)
         )

@@ -1,10 +1,9 @@
 """Where the filter's processor time goes in a crawl: ``python -m benchmarks.profile [--site devtang-2015] [--processes 1]``.
 
 A saved site is crawled by a spider that only follows links, without delays. Pages are signed on the event loop, so that the
-steps of signing and deciding are measured, too, or in processes of their own. The
-processor time of each step is measured within its thread, without the steps inside it. Measuring a call takes one or two
-microseconds, which count for the step around it. Therefore compare steps, not sums; ``python -m benchmarks.speed`` compares
-whole crawls.
+steps of signing and deciding are measured, too, or in workers. The processor time of each step is measured within its
+thread, without the steps inside it. Measuring a call takes one or two microseconds, which count for the step around it.
+Therefore compare steps, not sums; ``python -m benchmarks.speed`` compares whole crawls.
 """
 
 from __future__ import annotations
@@ -41,17 +40,18 @@ STEPS = {
         "middleware:DedupMiddleware.process_request",
     ],
     "gate: identity": ["crawl.gate:Gate.identity_of"],
-    "sending to workers": [
-        *(f"crawl.workers:Workers.{name}" for name in ("ask", "end_claim", "_send")),
+    "messages to the worker and from it": [
+        *(f"crawl.workers:Workers.{name}" for name in ("check", "ask", "end_claim", "_send")),
         *(f"crawl.slot:Slot.{name}" for name in ("add", "_send", "_receive")),
-        "crawl.checker:ask_about",
+        *(f"crawl.childprocess:ChildProcess.{name}" for name in ("send", "_write", "_read")),
     ],
     "claims": ["crawl.claims:Claims.decide", "crawl.claims:Claims.end"],
     "settling": [
         f"settling:SettlingMiddleware.{name}"
         for name in ("process_spider_input", "item_scraped", "_begin_output", "_end_output", "_output_ended")
     ]
-    + ["settling:SettlingMiddleware._count_output"],
+    + ["settling:SettlingMiddleware._note_output"],
+    "parsing": ["signing.signer:Signer.parse"],
     "sign: the rest": ["signing.signer:Signer.sign"],
     "blocks of the tree": ["signing.outline:read_outline"],
     "main text": ["signing.maintext:find_main_blocks", "signing.maintext:join_text"],
@@ -62,7 +62,6 @@ STEPS = {
     "Chinese dictionary": ["signing.signer:Signer._cut_han"],
     "hashes and weights": ["signing.features:weigh_tokens"],
     "simhash": ["signing.schemes.simhash:simhash"],
-    "sketches": ["signing.sketch:sketch", "signing.sketch:set_digest"],
     "embedded content": ["signing.embedded:find_embedded_content"],
     "packed blocks": ["signing.blocks:pack_blocks"],
     "writing thread: commit": ["index.lmdb.committer:Committer._commit"],

@@ -6,9 +6,8 @@ Four kinds of crawls alternate: without the filter (*off*), with it (*mark*), wi
 cost of claims. There are three spiders: ``links`` only follows links, so that all work of the filter is added work;
 ``site`` extracts each page's main text with ``main_text``; ``extract`` follows links and extracts the text, without the
 filter with ``trafilatura.extract`` in its callback, with the filter with ``main_text``. Processor time is that of the
-crawl's process, of its event loop and its writing thread, of the worker. Stalls: a task on the
-event loop sleeps 5 ms again and again; the tables show how much later than asked it woke. With ``--skip``, all figures
-begin after that many pages.
+crawl's process, of its event loop and its writing thread, and of the worker. Stalls: a task on the event loop sleeps 5 ms
+again and again; the tables show how much later than asked it woke. With ``--skip``, all figures begin after that many pages.
 """
 
 from __future__ import annotations

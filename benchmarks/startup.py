@@ -61,7 +61,8 @@ class Spider(scrapy.Spider):
     def closed(self, reason):
         kilobytes = kilobytes_of("self")
         children = Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()
-        self.figures["worker"] = sum(kilobytes_of(child)["Pss"] for child in children) / 1000
+        running = [child for child in children if b"crawler_dedup." in Path(f"/proc/{child}/cmdline").read_bytes()]
+        self.figures["workers"] = sum(kilobytes_of(child)["Pss"] for child in running) / 1000
         self.figures["pages"] = self.crawler.stats.get_value("item_scraped_count")
         self.figures["peak"] = kilobytes["VmHWM"] / 1000
         self.figures["shared"] = kilobytes["Pss"] / 1000
@@ -96,7 +97,7 @@ class Figures:
         peak: largest resident memory.
         shared: proportional memory at the end.
         private: private memory at the end.
-        worker: proportional memory of the worker at the end.
+        workers: proportional memory of the processes beside the crawl at the end.
         pages: how many pages were scraped.
     """
 
@@ -106,7 +107,7 @@ class Figures:
     peak: float
     shared: float
     private: float
-    worker: float
+    workers: float
     pages: int
 
 
@@ -199,8 +200,7 @@ def _table(title: str, crawled: dict[Kind, list[Figures]]) -> Table:
                 value - plain_value for value, plain_value in zip(sizes, plain_values, strict=True)
             )
             cells.append(f"{statistics.median(sizes):.1f}" + ("" if is_plain else f" ({difference:+.1f})"))
-        for field in ("worker",):
-            cells.append(f"{statistics.median(getattr(figures, field) for figures in rounds):.1f}")
+        cells.append(f"{statistics.median(figures.workers for figures in rounds):.1f}")
         table.add_row(kind.name, *cells)
     return table
 

@@ -304,7 +304,7 @@ def _memory(plan: Plan, asked: list[int], report: Report) -> None:
 
 
 def _of_pages(plan: Plan, report: Report) -> None:
-    """Measure the whole index of pages: records, sketches, settling."""
+    """Measure the whole index of pages: records, settling."""
     directory = plan.folder / "pages"
     if not directory.exists():
         durable.file_pages(directory, islice(fresh(plan.seed, 0), min(plan.n, _PAGES)), plan.seed)

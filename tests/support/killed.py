@@ -16,10 +16,10 @@ from contextlib import closing
 from dataclasses import dataclass, field, replace
 from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from crawler_dedup import Config, Deduplicator, SignedPage
-from tests.support.processes import start
+from tests.support.processes import children, start
 from tests.support.servers import Server
 
 _DEADLINE = 180
@@ -38,11 +38,13 @@ class Ended:
         reason: ``killed``, or the reason that Scrapy gives: ``finished``, ``shutdown``.
         seconds: time from the first page to the end.
         stats: its statistics; empty if it was killed.
+        workers: the workers that it had when it or they were stopped.
     """
 
     reason: str
     seconds: float
     stats: dict[str, Any]
+    workers: list[int] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -65,10 +67,17 @@ class Job:
     resumes: bool = False
     server: Server | None = None
 
-    def run(self, number: int = 0, *, after: float | None = None, stop: signal.Signals = signal.SIGKILL) -> Ended:
+    def run(
+        self,
+        number: int = 0,
+        *,
+        after: float | None = None,
+        stop: signal.Signals = signal.SIGKILL,
+        stopped: Literal["group", "crawl", "workers"] = "group",
+    ) -> Ended:
         """Crawl; if the crawl has not ended *after* seconds from its first page, send the signal *stop*.
 
-        SIGKILL is sent to the whole process group. SIGINT is one Ctrl-C.
+        It is sent to the whole process group, to the process of the crawl alone, or to its workers. SIGINT is one Ctrl-C.
         """
         self.folder.mkdir(parents=True, exist_ok=True)
         result = self.folder / "result.json"
@@ -84,6 +93,7 @@ class Job:
         with (self.folder / "log").open("ab") as log:
             process = start(arguments, stderr=log.fileno(), start_new_session=True)
         assert process.stdout is not None
+        workers: list[int] = []
         try:
             process.stdout.readline()  # printed at the first page, or at the end
             begun = time.monotonic()
@@ -91,7 +101,9 @@ class Job:
                 process.wait(_DEADLINE if after is None else after)
             except subprocess.TimeoutExpired:
                 assert after is not None, f"The crawl hangs; its log: {self.folder / 'log'}"
-                os.killpg(process.pid, stop)
+                workers = children(process.pid)
+                for pid in {"group": [-process.pid], "crawl": [process.pid], "workers": workers}[stopped]:
+                    os.kill(pid, stop)
                 process.wait(_DEADLINE)
             seconds = time.monotonic() - begun
         finally:
@@ -100,9 +112,9 @@ class Job:
             process.communicate()
         if result.exists():
             stats = json.loads(result.read_text(encoding="utf-8"))
-            return Ended(stats["finish_reason"], seconds, stats)
+            return Ended(stats["finish_reason"], seconds, stats, workers)
         assert process.returncode == -signal.SIGKILL, (self.folder / "log").read_text(errors="replace")
-        return Ended("killed", seconds, {})
+        return Ended("killed", seconds, {}, workers)
 
     def _jobdir(self) -> dict[str, object]:
         return {"JOBDIR": self.folder / "job"} if self.resumes else {}
