@@ -105,15 +105,19 @@ _LABEL = 9
 """Letters beside the phrases of a line."""
 
 
-def without_visits(plain: str, *, is_heading: bool) -> str:
-    """Return a line of normalised text without phrases that count visits or tell the time since something.
+def without_visits(plain: str) -> str:
+    """Return the lines of a normalised text without phrases that count visits or tell the time since something.
 
-    A line of more than 60 characters stays as it is: there a number is a part of a sentence. Nothing is left of a heading
-    that only says what is counted.
+    Lines of more than 60 characters stay as they are: there a number is a part of a sentence.
     """
-    if is_heading and only_names_a_count(plain):
-        return ""
-    return _without_phrases(plain) if len(plain) <= _LONGEST_LINE and _DIGIT.search(plain) else plain
+    if not _DIGIT.search(plain):
+        return plain
+    return "\n".join(
+        [
+            _without_phrases(line) if len(line) <= _LONGEST_LINE and _DIGIT.search(line) else line
+            for line in plain.split("\n")
+        ]
+    )
 
 
 def only_names_a_count(plain: str) -> bool:

@@ -104,7 +104,7 @@ def _lines(blocks: Sequence[Block]) -> Iterator[Line]:
     # All lines are normalised in one call, because for a short text the call costs more than the work.
     plain_lines = normalise("\n".join(texts)).split("\n")
     visible = [
-        line if block.is_preformatted else without_visits(line, is_heading=block.level > 0)
+        line if block.is_preformatted else without_visits(line)
         for block, line in zip(blocks, plain_lines, strict=False)
     ]
     content = "\n".join(visible).encode("utf-8", "replace")
@@ -122,11 +122,13 @@ def _lines(blocks: Sequence[Block]) -> Iterator[Line]:
 
 
 def read_lines(blocks: Sequence[Block]) -> Iterator[tuple[int, Block, Line]]:
-    """Yield the place of each block with its line, without numbers of lines and announcements of advertisements."""
+    """Yield the place of each block with its line.
+
+    Left out are numbers of lines, announcements of advertisements, and headings that only say what is counted.
+    """
     for place, (block, line) in enumerate(zip(blocks, _lines(blocks), strict=False)):
-        if (line.letters in _ADVERTISING and not block.row) or (
-            line.numbers and _is_line_number(place, blocks, line.plain)
-        ):
+        is_label = line.letters in _ADVERTISING or (block.level and only_names_a_count(line.plain))
+        if (is_label and not block.row) or (line.numbers and _is_line_number(place, blocks, line.plain)):
             continue
         yield place, block, line
 
