@@ -97,8 +97,6 @@ _PHRASES = re.compile(
     r"|(?:reading time|read time|lesezeit|temps de lecture|tiempo de lectura|tempo de leitura|tempo di lettura|время чтения"
     r"|阅读时间|阅读时长)[ :]*(?:ca |about |约)?\d+"
 )
-_BESIDE = "[ |:(),.·–-]*"
-_ONLY_COUNTED = re.compile(f"{_BESIDE}(?:{_COUNTED}|{_UNSPACED}){_BESIDE}")
 _DIGIT = re.compile(r"\d")
 _REMEMBERED = 4096
 _LABEL = 9
@@ -118,11 +116,6 @@ def without_visits(plain: str) -> str:
             for line in plain.split("\n")
         ]
     )
-
-
-def only_names_a_count(plain: str) -> bool:
-    """Return whether a normalised line only says what is counted: "Comments", whose number a script may add."""
-    return bool(_ONLY_COUNTED.fullmatch(plain))
 
 
 @lru_cache(maxsize=_REMEMBERED)  # the pages of a site have many lines in common

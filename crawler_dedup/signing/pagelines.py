@@ -21,7 +21,6 @@ from crawler_dedup.signing.lines import (
     hash_line,
     is_number_sequence,
     numbers_in,
-    only_names_a_count,
     without_punctuation,
     without_visits,
 )
@@ -87,8 +86,7 @@ def _read_date_line(plain: str) -> Line | None:
     around = f"{date.before} {'' if _SHORT_COUNTS.fullmatch(date.after) else date.after}"
     if any(map(str.isdigit, around)):
         return None
-    letters = b"" if only_names_a_count(around) else without_punctuation(around.encode("utf-8", "replace"))
-    return Line(plain, b"", date.readings, letters)
+    return Line(plain, b"", date.readings, without_punctuation(around.encode("utf-8", "replace")))
 
 
 def count_read(blocks: Sequence[Block]) -> int:
@@ -122,13 +120,11 @@ def _lines(blocks: Sequence[Block]) -> Iterator[Line]:
 
 
 def read_lines(blocks: Sequence[Block]) -> Iterator[tuple[int, Block, Line]]:
-    """Yield the place of each block with its line.
-
-    Left out are numbers of lines, announcements of advertisements, and headings that only say what is counted.
-    """
+    """Yield the place of each block with its line, without numbers of lines and announcements of advertisements."""
     for place, (block, line) in enumerate(zip(blocks, _lines(blocks), strict=False)):
-        is_label = line.letters in _ADVERTISING or (block.level and only_names_a_count(line.plain))
-        if (is_label and not block.row) or (line.numbers and _is_line_number(place, blocks, line.plain)):
+        if (line.letters in _ADVERTISING and not block.row) or (
+            line.numbers and _is_line_number(place, blocks, line.plain)
+        ):
             continue
         yield place, block, line
 
