@@ -55,6 +55,9 @@ class BlockComparison:
         same_host: whether both pages are on one known host.
         are_sites_known: whether both sites are known.
         leads_elsewhere: whether the new page has links that are no navigation and lead to neither page.
+        is_title_repeated: whether the title of the kept page says what that of the new page says, so that a block which only
+            repeats the title says nothing else.
+        by_name: whether the texts were found by their name only, and their signatures do not agree.
     """
 
     new: SignedPage
@@ -64,6 +67,8 @@ class BlockComparison:
     same_host: bool
     are_sites_known: bool
     leads_elsewhere: bool
+    is_title_repeated: bool
+    by_name: bool
 
     @computed
     def _blocks(self) -> Sequence[PackedBlock]:
@@ -185,7 +190,7 @@ class BlockComparison:
         is_label = block.size <= SHORT or not block.traits & _MAIN
         reasons = (
             (not block.size, "no letter, digit or symbol"),
-            (block.traits & _NAME, "repeats the title"),
+            (block.traits & _NAME and self.is_title_repeated, "repeats the title"),
             (repeats and number in self.site.furniture, "on most pages of the site"),
             (self.same_host and self._says_where(place), "says where the page is"),
             (repeats and is_label and not is_thin, "on many pages of the site"),
@@ -274,10 +279,11 @@ class BlockComparison:
     def _certain(self) -> range:
         """The places from the first longer block of the main text to the last one; all of them if there is none.
 
-        Without a main text, which an extractor may have found in no block, all blocks are certain.
+        Of two texts that only have the same name, all of the main text is certain: their longer blocks may be those of any
+        page. Without a main text, which an extractor may have found in no block, all blocks are certain.
         """
         main = [place for place, block in enumerate(self._blocks) if block.traits & _MAIN]
-        longer = [place for place in main if self._blocks[place].size > SHORT] or main
+        longer = [place for place in main if self.by_name or self._blocks[place].size > SHORT] or main
         return range(longer[0], longer[-1] + 1) if longer else range(len(self._blocks))
 
 

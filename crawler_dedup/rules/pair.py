@@ -119,6 +119,8 @@ class Pair:
             self.same_host,
             self._are_sites_known,
             self.leads_elsewhere,
+            self._is_title_repeated,
+            self.are_texts and not self.signatures_agree,
         )
 
     @property
@@ -257,13 +259,22 @@ class Pair:
         return titles.titles_agree(self.new_parts, self.kept_parts, own_parts=own_parts)
 
     @property
+    def _is_title_repeated(self) -> bool:
+        """Whether the kept page's title says what the new one's says, or both pages may be lists of the same links."""
+        return self.new_parts <= self.kept_parts or self.other_parts_agree or (self.are_thin and self._may_be_twins)
+
+    @property
+    def _may_be_twins(self) -> bool:
+        return self.same_host and self.site_of_new.is_known and self.links_covered and bool(self._new_links)
+
+    @property
     def is_twin(self) -> bool:
         """Whether two pages of a known site differ in their titles only: two tags of the same posts.
 
         Lists of links may differ in headings that repeat the titles, too. A page whose own links lead nowhere else may be a
         frame that a script fills.
         """
-        if not (self.same_host and self.site_of_new.is_known and self.links_covered and self._new_links):
+        if not self._may_be_twins:
             return False
         comparison = self.comparison
         is_list = self.are_thin and comparison.is_list_of_links

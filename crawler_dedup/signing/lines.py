@@ -97,28 +97,25 @@ _PHRASES = re.compile(
     r"|(?:reading time|read time|lesezeit|temps de lecture|tiempo de lectura|tempo de leitura|tempo di lettura|время чтения"
     r"|阅读时间|阅读时长)[ :]*(?:ca |about |约)?\d+"
 )
-_BESIDE = "[ |:(),.·–-]*"
-_ONLY_COUNTED = re.compile(f"{_BESIDE}(?:{_COUNTED}|{_UNSPACED}){_BESIDE}")
 _DIGIT = re.compile(r"\d")
 _REMEMBERED = 4096
 _LABEL = 9
 """Letters beside the phrases of a line."""
 
 
-def without_visits(plain: str, *, is_heading: bool) -> str:
-    """Return a line of normalised text without phrases that count visits or tell the time since something.
+def without_visits(plain: str) -> str:
+    """Return the lines of a normalised text without phrases that count visits or tell the time since something.
 
-    A line of more than 60 characters stays as it is: there a number is a part of a sentence. Nothing is left of a heading
-    that only says what is counted.
+    Lines of more than 60 characters stay as they are: there a number is a part of a sentence.
     """
-    if is_heading and only_names_a_count(plain):
-        return ""
-    return _without_phrases(plain) if len(plain) <= _LONGEST_LINE and _DIGIT.search(plain) else plain
-
-
-def only_names_a_count(plain: str) -> bool:
-    """Return whether a normalised line only says what is counted: "Comments", whose number a script may add."""
-    return bool(_ONLY_COUNTED.fullmatch(plain))
+    if not _DIGIT.search(plain):
+        return plain
+    return "\n".join(
+        [
+            _without_phrases(line) if len(line) <= _LONGEST_LINE and _DIGIT.search(line) else line
+            for line in plain.split("\n")
+        ]
+    )
 
 
 @lru_cache(maxsize=_REMEMBERED)  # the pages of a site have many lines in common

@@ -21,7 +21,6 @@ from crawler_dedup.signing.lines import (
     hash_line,
     is_number_sequence,
     numbers_in,
-    only_names_a_count,
     without_punctuation,
     without_visits,
 )
@@ -84,11 +83,11 @@ def _read_date_line(plain: str) -> Line | None:
     date = find_date(plain)
     if date is None or len(date.readings) > 1:
         return None
-    around = f"{date.before} {'' if _SHORT_COUNTS.fullmatch(date.after) else date.after}"
+    before, after = map(without_visits, (date.before, date.after))
+    around = f"{before} {'' if _SHORT_COUNTS.fullmatch(after) else after}"
     if any(map(str.isdigit, around)):
         return None
-    letters = b"" if only_names_a_count(around) else without_punctuation(around.encode("utf-8", "replace"))
-    return Line(plain, b"", date.readings, letters)
+    return Line(plain, b"", date.readings, without_punctuation(around.encode("utf-8", "replace")))
 
 
 def count_read(blocks: Sequence[Block]) -> int:
@@ -103,20 +102,24 @@ def _lines(blocks: Sequence[Block]) -> Iterator[Line]:
         return
     # All lines are normalised in one call, because for a short text the call costs more than the work.
     plain_lines = normalise("\n".join(texts)).split("\n")
+    # The date is read first: "Comments: 12 May" has no number of comments.
+    dates = [
+        _read_date_line(line) if block.size <= SHORT else None for block, line in zip(blocks, plain_lines, strict=False)
+    ]
     visible = [
-        line if block.is_preformatted else without_visits(line, is_heading=block.level > 0)
-        for block, line in zip(blocks, plain_lines, strict=False)
+        line if date or block.is_preformatted else without_visits(line)
+        for block, line, date in zip(blocks, plain_lines, dates, strict=False)
     ]
     content = "\n".join(visible).encode("utf-8", "replace")
     columns = visible, without_punctuation(content), content.translate(None, BEGINS_NO_DIGIT)
-    for block, plain, line, digits in zip(
-        blocks, columns[0], columns[1].split(b"\n"), columns[2].split(b"\n"), strict=False
+    for block, date, plain, line, digits in zip(
+        blocks, dates, columns[0], columns[1].split(b"\n"), columns[2].split(b"\n"), strict=False
     ):
         letters = line.lstrip(b"#") or line  # the mark of a heading that was not rendered
         if not digits:
             yield Line(plain, letters, ())
-        elif block.size <= SHORT and (date_line := _read_date_line(plain)):
-            yield date_line
+        elif date:
+            yield date
         else:
             yield Line(plain, letters, numbers_in(plain) + cased_units(block.text))
 

@@ -104,7 +104,6 @@ BESIDE = "in navigation, a footer or the like"
 LINES_WITHOUT_BLOCKS = {
     "<p>123 views</p>": ("<p>48 views</p>", "123 views", "a count"),
     "<p>Anna, 3 minutes ago</p>": ("<p>Anna, 2 hours ago</p>", "Anna, 3 minutes ago", "a count"),
-    "<h2>Comments</h2>": ("", "Comments", "a count"),
     "<p>Advertisement</p>": ("", "Advertisement", "an advertisement"),
     "<p>Aug 10th, 2011</p>": ("<p>2011-08-10</p>", "Aug 10th, 2011", "the same date"),
     "<p>CLOSED on Monday.</p>": ("<p>closed on Monday</p>", "CLOSED on Monday.", "the same words, written differently"),

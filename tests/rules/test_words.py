@@ -32,7 +32,10 @@ OTHER_WORDS = {
     "Take {} once a day": "5 mg|.5 mg|- 5 mg",
     "<p>Paris: {}</p><p>Rome: {}</p>": "12 May 2026|13 May 2026",
     "<div>Price: {} in euros <a href='/cart'>cart</a></div>": "5|9",
-    "<h2>{}</h2>": "Where it is|Where it was",
+    "<h2>{}</h2>": "Where it is|Where it was|Votes|Shares|下载",
+    "<p>{}: May 12, 2026</p>": "Votes|Downloads",
+    "<p>Comments: {}</p>": "12 May 2026|30 May 2026|30 May 2019",
+    "<p>{}: May 12, 2026</p><p>{}: May 30, 2026</p>": "Comments|Closing",
     "<ul><li>{}</li><li>full time</li></ul>": "Leith|Hull|✓|✗",
     "<p><a href='/city'>{}</a></p>": "Leith|Hull",
     "<pre>It works.\n{}\nYes.</pre>": "lamp [1:3.5.4]|R lamp [1:3.5.4]|lamp needs oil",
@@ -56,12 +59,12 @@ SAME_WORDS = {
     "<p>Read</p><p>{}</p>": "12 views|48 views|1.2k views",
     "<div><span>{} ago</span> · <span>19 shares</span></div>": "3 minutes|25 minutes|2 hours",
     "<div>浏览 {} 次</div>": "12|4800",
+    "<p>12 May 2026 · {} views</p>": "123|140",
     "<table><tr><td><pre>{}</pre></td><td><pre>if rain:\nstay\nelse:\ngo</pre></table>": "1\n2\n3\n4|11\n12\n13\n14",
-    "<ul><li>full time</li><li>by the river</li></ul>{}": "|<p>Advertisement</p>|<p>Sponsored</p>|<h2>Comments</h2>",
-    "<p>Aug 10th, 2011 {}</p>": "|– Comments|(Comments)|· 评论",
+    "<ul><li>full time</li><li>by the river</li></ul>{}": "|<p>Advertisement</p>|<p>Sponsored</p>",
 }
 """Templates, and what their blanks are filled with; each filling but the first makes another page, or the same one."""
-BESIDE_MAIN_TEXT = ("<p><a", "<p>Paris")
+BESIDE_MAIN_TEXT = ("<p><a", "<p>Paris", "<p>{}: May 12, 2026</p><p>")
 """Beginnings of templates that are not compared on two hosts as long as neither site is known."""
 
 
@@ -198,3 +201,34 @@ def test_a_copy_for_printing_is_dropped_if_it_has_nothing_of_its_own(crawl: Craw
     article = text("the mill", "Leith")
     assert crawl.check("/mill", article).verdict is Verdict.NEW
     assert crawl.check("/mill/print", printed(article, more)).verdict is verdict
+
+
+# Titles
+
+
+@pytest.mark.parametrize("known", [False, True], ids=["site unknown", "site known"])
+@pytest.mark.parametrize(
+    ("title", "content", "values"),
+    [
+        ("Flight BA12: {}", "<h1>Flight BA12</h1><div>{}</div>", ("On time", "Delayed")),
+        ("Election: {} wins", "<h1>Election</h1><h2>{}</h2>", ("Jones", "Smith")),
+        ("Changes | {}", "<h1>Changes</h1><h2>{}</h2>", ("v2", "v3")),
+    ],
+)
+def test_what_repeats_a_title_counts_if_the_kept_page_has_another_title(
+    crawl: Crawl, known: bool, title: str, content: str, values: tuple[str, str]
+) -> None:
+    if known:
+        crawl.get_known()
+    text = paragraphs(words("a journey"))
+    for value in values:
+        html = page(title.format(value), content.format(value) + f"<article>{text}</article>", MENU)
+        assert crawl.check(f"/{value}", html).verdict is Verdict.NEW
+
+
+def test_two_texts_that_share_their_name_and_a_licence_are_two_pages(crawl: Crawl, mirror: Crawl) -> None:
+    licence = paragraphs(words("licence", 24))
+    for site in (crawl, mirror):
+        lines = "".join(f"<p>{' '.join(words(f'{site.host} {number}', 4))}</p>" for number in range(30))
+        html = page(f"Home | {site.host}", f"<h1>Home</h1><article>{lines}{licence}</article>", MENU)
+        assert site.check("/home", html).verdict is Verdict.NEW
