@@ -70,7 +70,7 @@ def spiked(seed: int, size: int) -> list[int]:
 
 
 def crowded(seed: int, size: int) -> list[int]:
-    """Return signatures that agree in 36 adjacent bits, so that in every design some table has them all in one bucket."""
+    """Return signatures that agree in 36 adjacent bits, so that some table has them all in one bucket."""
     source = random.Random(seed)
     common, turn = source.getrandbits(36), source.choice((0, 28))
     lines = (common << 28 | source.getrandbits(28) for _ in range(size))
