@@ -20,8 +20,7 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.backends import Crawl, make_pages_to_offer
-from crawler_dedup import Config
-from crawler_dedup.hamming import DESIGNS
+from crawler_dedup import Config, hamming
 from crawler_dedup.index.layout import SIGNATURES
 from crawler_dedup.index.lmdb.index import DirectoryIndex
 from crawler_dedup.index.records import hash_scope
@@ -38,11 +37,11 @@ def fill_tables(index: DirectoryIndex, signatures: int, seed: int) -> None:
     source = np.random.default_rng(seed)
     buckets = index._databases.buckets[SIGNATURES]
     for at in range(0, signatures, _AT_ONCE):
-        drawn = source.integers(0, 1 << 64, min(_AT_ONCE, signatures - at), dtype=np.uint64)
+        drawn = np.sort(source.integers(0, 1 << 64, min(_AT_ONCE, signatures - at), dtype=np.uint64)).tolist()
 
-        def insert(txn: lmdb.Transaction, drawn: np.typing.NDArray[np.uint64] = drawn) -> None:
-            for keys in DESIGNS[4].keys_of_many(drawn).T:
-                buckets.insert_many(txn, hash_scope(""), keys, drawn)
+        def insert(txn: lmdb.Transaction, drawn: list[int] = drawn) -> None:
+            for signature in drawn:
+                buckets.insert(txn, hash_scope(""), hamming.keys(signature), signature)
 
         index.environment.write(insert, timeout=600)
 

@@ -13,6 +13,7 @@ from statistics import median
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple, Protocol
 
+import lmdb
 import msgspec
 import numpy as np
 
@@ -311,6 +312,11 @@ def _passages(texts: Iterator[str]) -> list[str]:
     return passages[:_MAX_PASSAGES]
 
 
+def _insert(buckets: Buckets, block: _MadePages, txn: lmdb.Transaction) -> None:
+    for key, number in zip(block.keys.tolist(), block.numbers.tolist(), strict=True):
+        buckets.insert(txn, _SCOPE, [key], number)
+
+
 def _measure_lookup(
     scheme: Scheme, make: Callable[[int], _MadePages], pages: int, jobs: int, advance: Advance
 ) -> float:
@@ -323,7 +329,7 @@ def _measure_lookup(
     ):
         buckets = environment.make_databases(lambda env, txn: Buckets(env, txn, b"tables"))
         for block in map_in_processes(make, range(-(-pages // _BLOCK)), jobs, advance, chunk_size=1):
-            environment.write(partial(buckets.insert_many, scope=_SCOPE, keys=block.keys, payloads=block.numbers))
+            environment.write(partial(_insert, buckets, block))
             queries += block.queries
         with environment.read() as txn:
             for signature in queries:

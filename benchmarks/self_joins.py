@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
+from benchmarks.tables import split_bits
 from crawler_dedup.batch.neighbours import Flags
-from crawler_dedup.hamming import Numbers, split_bits
+from crawler_dedup.hamming import Numbers
 
 
 def _blocks_of(signatures: Numbers, max_distance: int) -> list[Numbers]:
     blocks = split_bits(max_distance + 1)
-    return [signatures >> np.uint64(low) & np.uint64((1 << width) - 1) for low, width in blocks]
+    return [signatures >> np.uint64(block[-1]) & np.uint64((1 << len(block)) - 1) for block in blocks]
 
 
 def join_in_duckdb(signatures: Numbers, max_distance: int) -> Flags:

@@ -29,9 +29,7 @@ if TYPE_CHECKING:
     from crawler_dedup.errors import IndexMismatch as IndexMismatch
     from crawler_dedup.errors import IndexUnusable as IndexUnusable
     from crawler_dedup.hamming import Numbers as Numbers
-    from crawler_dedup.hamming import SignatureMatch as SignatureMatch
     from crawler_dedup.index.export import Export as Export
-    from crawler_dedup.index.lmdb.permuted import PermutedIndex as PermutedIndex
     from crawler_dedup.pagetext import OwnText as OwnText
     from crawler_dedup.signedpage import SignedPage as SignedPage
     from crawler_dedup.signing.schemes.scheme import Agreement as Agreement
@@ -50,9 +48,8 @@ _NAMES = {
     "decision": "BEING_HANDLED Decision Match Verdict",
     "deduplicator": "Deduplicator",
     "errors": "ConfigError DedupError ExportUnreadable IndexDamaged IndexGone IndexMismatch IndexUnusable",
-    "hamming": "Numbers SignatureMatch",
+    "hamming": "Numbers",
     "index.export": "Export",
-    "index.lmdb.permuted": "PermutedIndex",
     "pagetext": "OwnText",
     "signedpage": "SignedPage",
     "signing.schemes.scheme": "Agreement Scheme ValueScheme option",

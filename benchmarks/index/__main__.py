@@ -1,7 +1,7 @@
 """The index by itself: ``python -m benchmarks.index [--n 1e6] [--k 3] [--peers] [--directory DIR [--skip-load]]``.
 
-Loading, look-ups (warm and from the disk), recall, durable operations, sizes and memory; with ``--peers`` the same
-look-ups in other indexes. All signatures come from a seed. Times are medians: one machine differs from the next, and
+Look-ups (warm and from the disk), recall, sizes, and pages that are decided; with ``--peers`` the same look-ups in
+other indexes. All signatures come from a seed. Times are medians: one machine differs from the next, and
 from itself an hour later, so compare what was measured in one run.
 """
 
@@ -25,18 +25,15 @@ import numpy as np
 
 from benchmarks.index import durable
 from benchmarks.index.data import clustered, fresh, neighbours, pages, questions
-from benchmarks.index.designs import measured
 from benchmarks.index.lookups import Cold, cold, recalls, warm
 from benchmarks.index.peers import Compared, builders, compare
-from benchmarks.index.probe import probe
 from benchmarks.index.report import Report
-from crawler_dedup import PermutedIndex
 from crawler_dedup.hamming import MAX_DISTANCE, Numbers
-from crawler_dedup.index.lmdb.compaction import compact
+from tests.support.signatureindex import SignatureIndex
 
-_SMALL = 1_000_000
 _LARGE = 20_000_000
 _PAGES = 200_000
+_AT_ONCE = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -48,7 +45,6 @@ class Plan:
     k: int
     seed: int
     rounds: int
-    online: int
     skip_load: bool
     skip_pages: bool
     peers: bool
@@ -81,7 +77,6 @@ def main() -> None:
     parser.add_argument("--k", type=int, default=3, help="distance of look-ups, besides 3 and 6; that of peers")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--online", type=lambda text: int(float(text)), default=100_000, help="inserts after the load")
     parser.add_argument("--skip-pages", action="store_true", help="measure signatures only")
     parser.add_argument("--peers", action="store_true", help="compare with other indexes")
     parser.add_argument("--slow-peers", action="store_true", help="also with those that take minutes at this n")
@@ -138,67 +133,27 @@ def _fsyncs(file: Path, count: int = 200) -> Iterator[float]:
 
 def _of_signatures(plan: Plan, report: Report) -> None:
     signatures = clustered(plan.n, plan.seed)
-    loaded = None if plan.skip_load else _load(plan, signatures, report)
+    if not plan.skip_load:
+        with SignatureIndex.open(plan.signatures) as index:
+            for at in range(0, plan.n, _AT_ONCE):
+                index.insert(signatures[at : at + _AT_ONCE].tolist())
     stored = np.unique(signatures)
     del signatures  # 800 MB for 100 million; the peers need the memory
     asked = questions(stored, plan.warm, plan.seed + 1)
-    with PermutedIndex.open(plan.signatures) as index:
-        new = fresh(plan.seed, len(index))  # not those that an earlier run has inserted
-    state = "as found" if plan.skip_load else "as loaded"
-    _size(plan, state, report)
-    medians = [_lookups(plan, state, asked, report)]
+    _size(plan, len(stored), report)
+    _lookups(plan, asked, report)
     _against_truth(plan, stored, asked, report)
-    if plan.n <= _SMALL and not plan.skip_load:
-        rows = [
-            (
-                str(measurement.tables),
-                f"{measurement.load:.2f}",
-                f"{measurement.look_up:.1f}",
-                f"{measurement.size:.1f}",
-            )
-            for measurement in measured(plan.folder, stored, asked, plan.rounds)
-        ]
-        report.table("Designs, k = 3", ("tables", "µs to load one", "look-up, warm p50 µs", "bytes each"), rows)
-    del stored
-    _online(plan, new, report)
-    _size(plan, "after online", report)
-    medians.append(_lookups(plan, "after online", asked, report))
-    single = _durable(plan, new, report)
-    if loaded:
-        report.note("loading at once : inserting one at a time", f"{loaded / single:,.0f}")
-    _memory(plan, list(islice(new, 2000)), report)
-    compact(plan.signatures)
-    _size(plan, "compacted", report)
-    medians.append(_lookups(plan, "compacted", asked, report))
-    for k in plan.ks:
-        values = " → ".join(f"{median[k]:.1f}" for median in medians)
-        report.note(f"warm look-up, k = {k}, p50 µs: {state} → after online → compacted", values)
 
 
-def _load(plan: Plan, signatures: Numbers, report: Report) -> float:
-    """Insert all signatures in one call; return how many are inserted a second."""
-    with PermutedIndex.open(plan.signatures) as index:
-        start = time.perf_counter()
-        new = index.insert(signatures)
-        seconds = time.perf_counter() - start
-    rate = len(signatures) / seconds
-    row = (f"{len(signatures):,}", f"{new:,}", f"{seconds:.1f}", f"{1e6 / rate:.2f}", f"{rate:,.0f}")
-    report.table("Bulk load: insert(array)", ("signatures", "of them new", "s", "µs each", "a second"), [row])
-    report.note("loading at once", f"{rate:,.0f} a second, {1e6 / rate:.2f} µs each")
-    return rate
-
-
-def _lookups(plan: Plan, state: str, asked: list[int], report: Report) -> dict[int, float]:
-    """Report look-ups; return the warm p50 for each k."""
-    medians, rows = {}, []
+def _lookups(plan: Plan, asked: list[int], report: Report) -> None:
+    rows = []
     for k in plan.ks:
         first = cold(plan.signatures, k, asked[: plan.cold])
         measured = warm(plan.signatures, k, asked, plan.rounds)
-        medians[k] = measured.p50
-        rows.append((str(k), f"{measured.p50:.1f}", f"{measured.p99:.1f}", f"{measured.many:.1f}", *_cold_row(first)))
-    columns = ("k", "warm p50 µs", "p99", "query_many", "cold p50 µs", "p99", "KB read each", "cache dropped by")
-    report.table(f"Look-ups, {state}: {plan.warm:,} warm, {plan.cold} cold", columns, rows)
-    return medians
+        rows.append((str(k), f"{measured.p50:.1f}", f"{measured.p99:.1f}", *_cold_row(first)))
+        report.note(f"warm look-up, k = {k}, p50 µs", f"{measured.p50:.1f}")
+    columns = ("k", "warm p50 µs", "p99", "cold p50 µs", "p99", "KB read each", "cache dropped by")
+    report.table(f"Look-ups: {plan.warm:,} warm, {plan.cold} cold", columns, rows)
 
 
 def _cold_row(measurement: Cold | None) -> tuple[str, ...]:
@@ -209,7 +164,7 @@ def _cold_row(measurement: Cold | None) -> tuple[str, ...]:
 
 def _against_truth(plan: Plan, stored: Numbers, asked: list[int], report: Report) -> None:
     truths = {signature: neighbours(stored, signature, MAX_DISTANCE) for signature in asked[: plan.recalled]}
-    with PermutedIndex.open(plan.signatures) as index:
+    with SignatureIndex.open(plan.signatures) as index:
         measured_recalls = list(recalls(index, truths))
         rows = [
             (
@@ -217,12 +172,10 @@ def _against_truth(plan: Plan, stored: Numbers, asked: list[int], report: Report
                 f"{recall.found:,}",
                 f"{recall.expected:,}",
                 f"{recall.found / recall.expected:.2%}",
-                f"{recall.further:,}",
             )
             for recall in measured_recalls
         ]
-        # With --skip-load, signatures that an earlier run inserted online are found as well.
-        columns = ("k", "found", "expected", "recall", "besides")
+        columns = ("k", "found", "expected", "recall")
         report.table(f"Recall: {len(truths)} look-ups against numpy brute force", columns, rows)
         report.note(
             f"least recall, k = 0 to {MAX_DISTANCE}",
@@ -241,15 +194,13 @@ def _show_peers(done: list[Compared], plan: Plan, stored: int, report: Report) -
             f"{comparison.theirs:,.1f}",
             f"{comparison.ours:.1f}",
             f"{comparison.theirs / comparison.ours:,.1f}",
-            "" if comparison.theirs_many is None else f"{comparison.theirs_many:,.1f}",
-            f"{comparison.ours_many:.1f}",
             f"{comparison.memory / stored:.0f}",
             f"{comparison.seconds:.1f}",
             f"{comparison.found:,} of {comparison.expected:,}",
         )
         for comparison in done
     ]
-    columns = ("", "µs each", "ours", "ratio", "many at once", "ours", "bytes each", "s to build", "found")
+    columns = ("", "µs each", "ours", "ratio", "bytes each", "s to build", "found")
     report.table(f"Peers in memory, k = {plan.k}: look-ups, warm p50, rounds in turn with ours", columns, rows)
     for comparison in done:
         report.note(
@@ -257,23 +208,8 @@ def _show_peers(done: list[Compared], plan: Plan, stored: int, report: Report) -
         )
 
 
-def _online(plan: Plan, new: Iterator[int], report: Report) -> None:
-    with PermutedIndex.open(plan.signatures) as index:
-        rate = durable.insert_online(index, new, plan.online)
-    row = (f"{plan.online:,}", f"{rate:,.0f}")
-    report.table(f"Online inserts at n = {plan.n:,}, 64 in flight", ("inserts", "a second"), [row])
-    report.note(f"online inserts at n = {plan.n:,}, 64 in flight", f"{rate:,.0f} a second")
-
-
-def _durable(plan: Plan, new: Iterator[int], report: Report) -> float:
-    """Report durable inserts; return how many signatures a second are inserted one at a time."""
-    with PermutedIndex.open(plan.signatures) as index:
-        done = durable.rates(durable.signature_ways(index, plan.single, plan.grouped), new, plan.rounds)
-    return _show_rates("Durable inserts of signatures", done, report)
-
-
-def _show_rates(title: str, done: dict[str, list[float]], report: Report) -> float:
-    """Report rates; return the median of the first way, which is one at a time."""
+def _show_rates(title: str, done: dict[str, list[float]], report: Report) -> None:
+    """Report rates beside the first way, which is one at a time."""
     medians = {name: statistics.median(rates) for name, rates in done.items()}
     single = next(iter(medians.values()))
     rows = [
@@ -283,24 +219,16 @@ def _show_rates(title: str, done: dict[str, list[float]], report: Report) -> flo
     report.table(title, ("", "median a second", "least", "most", "times one at a time"), rows)
     for name, rate in medians.items():
         report.note(f"{title}, {name}", f"{rate:,.0f} a second, {rate / single:.1f} times")
-    return single
 
 
-def _size(plan: Plan, state: str, report: Report) -> None:
-    with PermutedIndex.open(plan.signatures) as index:
-        count, figures = len(index), index.environment.measure()
+def _size(plan: Plan, count: int, report: Report) -> None:
+    with SignatureIndex.open(plan.signatures) as index:
+        figures = index.environment.measure()
     disk, used = figures.disk_bytes / count, figures.used_pages * figures.page_bytes / count
     row = (f"{count:,}", f"{figures.disk_bytes / 1e6:,.1f}", f"{disk:.1f}", f"{used:.1f}")
     columns = ("signatures", "MB on disk", "bytes each", "in used pages", "pages", "used")
-    report.table(f"Size, {state}", columns, [(*row, f"{figures.pages:,}", f"{figures.used_pages:,}")])
-    report.note(f"bytes on disk for a signature, {state}", f"{disk:.1f}, {used:.1f} in used pages")
-
-
-def _memory(plan: Plan, asked: list[int], report: Report) -> None:
-    figures = probe("memory", plan.signatures, plan.k, asked)
-    row = [f"{value / 1e6:.1f} MB" for value in figures.values()]
-    report.table("Own memory of a fresh process (RssAnon)", list(figures), [row])
-    report.note("RssAnon after 1,000 look-ups and 1,000 inserts", row[-1])
+    report.table("Size", columns, [(*row, f"{figures.pages:,}", f"{figures.used_pages:,}")])
+    report.note("bytes on disk for a signature", f"{disk:.1f}, {used:.1f} in used pages")
 
 
 def _of_pages(plan: Plan, report: Report) -> None:

@@ -1,4 +1,4 @@
-"""Durable operations: one at a time, and 64 at a time, which share an fsync."""
+"""Decisions about pages: one at a time, and 64 at a time, which share an fsync."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from typing import Any, Generic, TypeVar
 import lmdb
 
 from benchmarks.index.data import pages
-from crawler_dedup import Config, Decision, Deduplicator, PermutedIndex, SignedPage
+from crawler_dedup import Config, Decision, Deduplicator, SignedPage
 
 WAITING = 64
 _CONFIG = Config(tokenizer="bigrams")
@@ -65,21 +65,6 @@ def in_threads(do: Callable[[_T], object], items: Iterable[_T]) -> None:
     """Do the operations in 64 threads; each thread waits for its own operation."""
     with ThreadPoolExecutor(WAITING) as pool:
         deque(pool.map(do, items), maxlen=0)
-
-
-def signature_ways(index: PermutedIndex, single: int, grouped: int) -> list[Way[int]]:
-    """Return the ways to insert signatures into *index*."""
-    return [
-        Way("one at a time", partial(one_by_one, index.insert), single),
-        Way("64 in flight", partial(in_flight, index.submit), grouped),
-        Way("64 threads", partial(in_threads, index.insert), grouped),
-    ]
-
-
-def insert_online(index: PermutedIndex, signatures: Iterator[int], count: int) -> float:
-    """Insert *count* signatures, 64 in flight; return how many are inserted a second."""
-    way = Way("", partial(in_flight, index.submit), count)
-    return rates([way], signatures, 1)[""][0]
 
 
 def page_ways(deduplicator: Deduplicator, single: int, grouped: int) -> list[Way[SignedPage]]:

@@ -4,26 +4,24 @@ from __future__ import annotations
 
 import os
 import statistics
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.index.data import Truths
 from benchmarks.index.probe import probe, timed
-from crawler_dedup import PermutedIndex
 from crawler_dedup.hamming import MAX_DISTANCE
+from tests.support.signatureindex import SignatureIndex
 
 _DROPS = ("fadvise", "drop_caches")  # "drop_caches" empties the cache of the whole machine, and needs root
 
 
 @dataclass(frozen=True)
 class Warm:
-    """Microseconds a look-up, medians of rounds. ``many``: look-ups in one call of ``query_many``."""
+    """Microseconds a look-up, medians of rounds."""
 
     p50: float
     p99: float
-    many: float
 
 
 @dataclass(frozen=True)
@@ -38,38 +36,28 @@ class Cold:
 
 @dataclass(frozen=True)
 class Recall:
-    """How many of the ``expected`` neighbours were ``found``, and how many ``further`` signatures."""
+    """How many of the ``expected`` neighbours were ``found``."""
 
     k: int
     found: int
     expected: int
-    further: int
 
 
 def warm(directory: Path, k: int, asked: list[int], rounds: int) -> Warm:
     """Look up *asked* in several rounds; the first round is not measured."""
-    with PermutedIndex.open(directory) as index:
+    with SignatureIndex.open(directory) as index:
         timed(index, asked, k)
         times = [timed(index, asked, k) for _ in range(rounds)]
-        many = statistics.median(_many(index, asked, k, rounds))
     return Warm(
         statistics.median(quantile(times_of_round, 0.5) for times_of_round in times),
         statistics.median(quantile(times_of_round, 0.99) for times_of_round in times),
-        many,
     )
-
-
-def _many(index: PermutedIndex, asked: list[int], k: int, rounds: int) -> Iterator[float]:
-    for _ in range(rounds):
-        start = time.perf_counter()
-        index.query_many(asked, k)
-        yield (time.perf_counter() - start) / len(asked) * 1e6
 
 
 def cold(directory: Path, k: int, asked: list[int]) -> Cold | None:
     """Look up *asked* in a new process, with the file dropped from the cache. ``None``: it cannot be dropped."""
     for drop in _DROPS if os.geteuid() == 0 else _DROPS[:1]:
-        done = probe("cold", directory, k, asked, drop)
+        done = probe(directory, k, asked, drop)
         if done["read"] >= 4096 * len(asked):  # otherwise they were read from the cache
             times = done["times"]
             return Cold(quantile(times, 0.5), quantile(times, 0.99), done["read"] / len(asked) / 1024, drop)
@@ -81,16 +69,12 @@ def quantile(nanoseconds: list[int], share: float) -> float:
     return sorted(nanoseconds)[int(share * (len(nanoseconds) - 1))] / 1000
 
 
-def recalls(index: PermutedIndex, truths: Truths) -> Iterator[Recall]:
-    """Yield for each distance the neighbours that *index* finds."""
+def recalls(index: SignatureIndex, truths: Truths) -> Iterator[Recall]:
+    """Yield for each distance how many neighbours *index* finds."""
     for k in range(MAX_DISTANCE + 1):
-        covered = expected = further = 0
+        found = expected = 0
         for asked, truth in truths.items():
-            near = {(distance, neighbour) for neighbour, distance in truth.items() if distance <= k}
-            answer = {(match.distance, match.signature) for match in index.query(asked, k)}
-            covered, expected, further = (
-                covered + len(near & answer),
-                expected + len(near),
-                further + len(answer - near),
-            )
-        yield Recall(k, covered, expected, further)
+            near = {neighbour for neighbour, distance in truth.items() if distance <= k}
+            found += len(near & set(index.query(asked, k)))
+            expected += len(near)
+        yield Recall(k, found, expected)

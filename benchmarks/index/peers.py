@@ -16,8 +16,8 @@ import simhash
 
 from benchmarks.index.data import Truths, neighbours
 from benchmarks.index.probe import rss_anon
-from crawler_dedup import PermutedIndex
 from crawler_dedup.hamming import Numbers
+from tests.support.signatureindex import SignatureIndex
 
 _SLICE = 1 << 22
 _ROUND_SECONDS = 2.0
@@ -31,7 +31,6 @@ class Peer:
 
     Attributes:
         ask: does one look-up; :attr:`read` turns the result into signatures.
-        ask_many: does many look-ups in one call, if the peer has such a call.
         seconds: time that it took to build the index.
         memory: bytes by which the process has grown.
     """
@@ -39,7 +38,6 @@ class Peer:
     name: str
     ask: Callable[[int], Any]
     read: Callable[[Any], set[int]]
-    ask_many: Callable[[list[int]], Any] | None
     seconds: float
     memory: int
 
@@ -53,8 +51,6 @@ class Compared:
     memory: int
     theirs: float
     ours: float
-    theirs_many: float | None
-    ours_many: float
     found: int
     expected: int
 
@@ -65,7 +61,7 @@ def builders(stored: Numbers, k: int, *, large: bool) -> Iterator[Callable[[], P
     yield lambda: _faiss("faiss IndexBinaryMultiHash 4 × 16", _multi_hash(k), stored, k)
     if large or len(stored) <= _FLAT_MOST:
         yield lambda: _faiss("faiss IndexBinaryFlat", faiss.IndexBinaryFlat(64), stored, k)
-    yield lambda: Peer("numpy brute force", lambda asked: neighbours(stored, asked, k), set, None, 0.0, stored.nbytes)
+    yield lambda: Peer("numpy brute force", lambda asked: neighbours(stored, asked, k), set, 0.0, stored.nbytes)
     if large or len(stored) <= _SIMHASH_MOST:
         yield lambda: _simhash(stored, k)
 
@@ -81,14 +77,16 @@ def _faiss(name: str, index: Any, stored: Numbers, k: int) -> Peer:
     for at in range(0, len(stored), _SLICE):
         index.add(_codes(stored[at : at + _SLICE]))
 
-    def ask_many(asked: list[int]) -> Any:
-        return index.range_search(_codes(np.array(asked, dtype=np.uint64)), k + 1)  # faiss excludes the radius itself
+    def ask(signature: int) -> Any:
+        return index.range_search(
+            _codes(np.array([signature], dtype=np.uint64)), k + 1
+        )  # faiss excludes the radius itself
 
     def read(answer: Any) -> set[int]:
         return set(stored[answer[2]].tolist())
 
     seconds = time.perf_counter() - start
-    return Peer(name, lambda asked: ask_many([asked]), read, ask_many, seconds, rss_anon() - before)
+    return Peer(name, ask, read, seconds, rss_anon() - before)
 
 
 def _codes(signatures: Numbers) -> Any:
@@ -103,13 +101,12 @@ def _simhash(stored: Numbers, k: int) -> Peer:
         f"PyPI simhash {version('simhash')} SimhashIndex",
         lambda asked: index.get_near_dups(simhash.Simhash(asked)),
         lambda answer: set(map(int, answer)),
-        None,
         time.perf_counter() - start,
         rss_anon() - before,
     )
 
 
-def compare(index: PermutedIndex, peer: Peer, asked: list[int], truths: Truths, k: int, rounds: int) -> Compared:
+def compare(index: SignatureIndex, peer: Peer, asked: list[int], truths: Truths, k: int, rounds: int) -> Compared:
     """Time *peer* and *index* in turn on *asked*, and compare the peer's answers with *truths*."""
     covered = expected = 0
     start = time.perf_counter()
@@ -119,21 +116,16 @@ def compare(index: PermutedIndex, peer: Peer, asked: list[int], truths: Truths, 
         expected += len(near)
     slow = (time.perf_counter() - start) / len(truths)
     few = asked[: max(8, min(len(asked), int(_ROUND_SECONDS / slow)))]
-    theirs, ours, theirs_many, ours_many = [], [], [], []
+    theirs, ours = [], []
     for _ in range(rounds + 1):
         ours.append(_median_us(lambda signature: index.query(signature, k), asked))
         theirs.append(_median_us(peer.ask, few))
-        ours_many.append(_many_us(lambda many: index.query_many(many, k), asked))
-        if peer.ask_many:
-            theirs_many.append(_many_us(peer.ask_many, few))
     return Compared(
         peer.name,
         peer.seconds,
         peer.memory,
         _settled(theirs),
         _settled(ours),
-        _settled(theirs_many) if theirs_many else None,
-        _settled(ours_many),
         covered,
         expected,
     )
@@ -151,9 +143,3 @@ def _median_us(ask: Callable[[int], object], asked: list[int]) -> float:
         ask(signature)
         times.append(time.perf_counter_ns() - start)
     return statistics.median(times) / 1000
-
-
-def _many_us(ask_many: Callable[[list[int]], object], asked: list[int]) -> float:
-    start = time.perf_counter()
-    ask_many(asked)
-    return (time.perf_counter() - start) / len(asked) * 1e6

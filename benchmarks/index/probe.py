@@ -1,4 +1,4 @@
-"""Measurements that need a new process: ``python -m benchmarks.index.probe {cold,memory} DIRECTORY K [DROP]``.
+"""Look-ups from the disk, in a new process: ``python -m benchmarks.index.probe DIRECTORY K DROP``.
 
 The signatures to look up are read from standard input as JSON, so that nothing of the index is read before the
 measurement. The figures are printed as JSON.
@@ -14,12 +14,12 @@ from pathlib import Path
 from time import perf_counter_ns
 from typing import Any
 
-from crawler_dedup import PermutedIndex
+from tests.support.signatureindex import SignatureIndex
 
 
-def probe(measure: str, directory: Path, k: int, asked: list[int], drop: str = "") -> Any:
+def probe(directory: Path, k: int, asked: list[int], drop: str) -> Any:
     """Run this module in a separate process; return its figures."""
-    command = [sys.executable, "-m", __name__, measure, str(directory), str(k), drop]
+    command = [sys.executable, "-m", __name__, str(directory), str(k), drop]
     done = subprocess.run(command, input=json.dumps(asked), stdout=subprocess.PIPE, text=True, check=True)
     return json.loads(done.stdout)
 
@@ -30,7 +30,7 @@ def rss_anon() -> int:
     return next(int(line.split()[1]) * 1024 for line in status.splitlines() if line.startswith("RssAnon"))
 
 
-def timed(index: PermutedIndex, asked: list[int], k: int) -> list[int]:
+def timed(index: SignatureIndex, asked: list[int], k: int) -> list[int]:
     """Return the nanoseconds of each look-up."""
     times = []
     for signature in asked:
@@ -52,7 +52,7 @@ def _cold(directory: Path, k: int, asked: list[int], drop: str) -> dict[str, Any
             Path("/proc/sys/vm/drop_caches").write_text("1", "ascii")
         else:
             _forget(directory / "data.mdb")
-        with PermutedIndex.open(directory) as index:
+        with SignatureIndex.open(directory) as index:
             before = _bytes_read()
             times += timed(index, [signature], k)
             read += _bytes_read() - before
@@ -74,26 +74,10 @@ def _bytes_read() -> int:
     return next(int(line.split()[1]) for line in lines if line.startswith("read_bytes"))
 
 
-def _memory(directory: Path, k: int, asked: list[int]) -> dict[str, int]:
-    """Measure the memory of this process while half of *asked* is looked up and half is inserted."""
-    half = len(asked) // 2
-    figures = {"started": rss_anon()}
-    with PermutedIndex.open(directory) as index:
-        figures["opened"] = rss_anon()
-        timed(index, asked[:half], k)
-        figures[f"after {half:,} look-ups"] = rss_anon()
-        for signature in asked[half:]:
-            index.insert(signature)
-        figures[f"after {len(asked) - half:,} inserts"] = rss_anon()
-    return figures
-
-
 def main() -> None:
-    """Print the figures of one measurement."""
-    measure, directory, k, drop = sys.argv[1:]
-    asked = json.load(sys.stdin)
-    cold = measure == "cold"
-    print(json.dumps(_cold(Path(directory), int(k), asked, drop) if cold else _memory(Path(directory), int(k), asked)))
+    """Print the figures."""
+    directory, k, drop = sys.argv[1:]
+    print(json.dumps(_cold(Path(directory), int(k), json.load(sys.stdin), drop)))
 
 
 if __name__ == "__main__":

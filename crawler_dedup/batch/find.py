@@ -23,7 +23,7 @@ from crawler_dedup.batch.rows import ROW_BYTES, Rows, format_memory, read_rows
 from crawler_dedup.config import Config
 from crawler_dedup.decision import Verdict
 from crawler_dedup.errors import DedupError
-from crawler_dedup.index.header import FORMAT, KIND, Header
+from crawler_dedup.index.header import FORMAT, Header
 from crawler_dedup.index.maintenance import read_profiles
 from crawler_dedup.index.profiles import FrozenProfiles
 from crawler_dedup.rules.counts import can_read
@@ -144,7 +144,7 @@ def find_duplicates(
     rows = read_rows(collection.shards, receipts, order)
     if profiles is None:
         profiles = output / PROFILES
-        header = Header(FORMAT, collection.header.spec, collection.header.libraries, KIND)
+        header = Header(FORMAT, collection.header.spec, collection.header.libraries)
         known = () if existing is None else existing.known_sites()
         learn_profiles(rows, profiles, header, known, start("learning sites", None))
     frozen = read_profiles(profiles, collection.header.spec, can_read)

@@ -146,7 +146,6 @@ _SECTIONS = {
         LazyCommand("judge", ".judge:judge", "Review drops one by one, and estimate their precision."),
         LazyCommand("evaluate", ".evaluate:evaluate", "Measure precision and recall on labelled pairs of pages."),
         LazyCommand("replay", ".replay:replay", "Decide the dropped pages in WARC files again, with other settings."),
-        LazyCommand("plan", ".plan:plan", "Estimate the size and cost of an index of signatures."),
     ),
     "Operate": (_INDEX, _BATCH, _LEXICON, _WORKS),
 }

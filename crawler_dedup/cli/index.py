@@ -74,7 +74,6 @@ def stats(index: Location | None, json: bool) -> None:
 def _index_fields(opened: Index, contents: Contents) -> dict[str, Any]:
     header, figures = opened.read_header(), opened.measure()
     return {
-        "kind": header.kind,
         "entries": len(opened),
         "format": header.format,
         "spec": header.spec,
@@ -96,7 +95,6 @@ def _run_fields(run: tuple[int, PagesOfRun]) -> dict[str, Any]:
 def _table(fields: Mapping[str, Any], contents: Contents) -> Table:
     table = make_table("name", "value", show_header=False)
     entries, stored_bytes = fields["entries"], fields["disk_bytes"]
-    table.add_row("kind", fields["kind"])
     table.add_row("pages", f"{entries:,}")
     for name, value in {"format": str(fields["format"]), **fields["spec"], **fields["libraries"]}.items():
         table.add_row(Text(name), Text(value))

@@ -8,7 +8,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import fields
 from datetime import UTC, datetime, timedelta
 from functools import reduce, wraps
-from math import isnan
 from pathlib import Path
 from typing import Any
 
@@ -17,16 +16,6 @@ import click
 from crawler_dedup.urls import text_without_credentials
 
 Option = Callable[[Callable[..., Any]], Callable[..., Any]]
-
-
-class NumberRange(click.FloatRange):
-    """A number within limits. ``nan`` is refused."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        number: float = super().convert(value, param, ctx)
-        if isnan(number):
-            self.fail(f"{value!r} is not a number.", param, ctx)
-        return number
 
 
 class IndexType(click.Path):

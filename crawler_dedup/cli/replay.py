@@ -3,22 +3,42 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import click
+import msgspec
 
 from crawler_dedup.cli.options import index_argument, json_option, settings_option
 from crawler_dedup.cli.project import TargetOptions, read_config
 from crawler_dedup.cli.terminal import print_json, print_note, printable, quantity
 from crawler_dedup.config.settings import setting_name
-from crawler_dedup.decision import Decision
+from crawler_dedup.decision import Decision, Verdict
 from crawler_dedup.index import maintenance
+from crawler_dedup.index.index import Index
 from crawler_dedup.index.location import Location
+from crawler_dedup.index.verdicts import RunContext
+from crawler_dedup.rules.matcher import RuleMatcher
 from crawler_dedup.signing.signer import Signer, config_from_spec
 from crawler_dedup.system.extras import require_extra
 
+if TYPE_CHECKING:
+    from crawler_dedup.warc.droppedpage import DroppedPage
+
 _EXAMPLES = 3
+_REPLAYED = ("max_distance", "never_drop", "expire_days")
+"""The settings that can be other ones. Signatures and scopes depend on others, and those of kept pages are in the index."""
+
+
+@dataclass(frozen=True)
+class _Change:
+    """The decisions about the page at *url* with the present and with the other settings."""
+
+    url: str
+    present: Decision
+    other: Decision
 
 
 @click.command()
@@ -42,11 +62,9 @@ def replay(index: Location | None, json: bool, settings: Sequence[str]) -> None:
       crawler-dedup replay -s DEDUP_NEVER_DROP=https://example.com/minutes/ --json
     """
     require_extra("warc", "crawler-dedup replay")
-    from crawler_dedup.inspection.replay import REPLAYED  # noqa: PLC0415  (imports FastWARC)
-    from crawler_dedup.inspection.replay import replay as replay_drops  # noqa: PLC0415
-    from crawler_dedup.warc.reader import read_directory  # noqa: PLC0415
+    from crawler_dedup.warc.reader import read_directory  # noqa: PLC0415  (imports FastWARC)
 
-    allowed = [setting_name(name) for name in REPLAYED]
+    allowed = [setting_name(name) for name in _REPLAYED]
     if not settings or not all(word.partition("=")[0] in allowed for word in settings):
         raise click.UsageError(f"-s is needed, and takes {', '.join(allowed)}: nothing else can be replayed.")
     target = TargetOptions(index, settings=settings).find()
@@ -57,7 +75,7 @@ def replay(index: Location | None, json: bool, settings: Sequence[str]) -> None:
     with closing(maintenance.open_pages(target.index)) as pages:
         spec = pages.header.spec
         present, other = (Signer(config_from_spec(spec, config)) for config in (read_config(()), target.config))
-        changed = replay_drops(stored, pages, present, other, counts)
+        changed = _decide_again(stored, pages, present, other, counts)
         if json:
             print_json("change", changed)
         for change in changed:
@@ -77,3 +95,25 @@ def replay(index: Location | None, json: bool, settings: Sequence[str]) -> None:
 
 def _reason(decision: Decision) -> str:
     return f"“{decision.match.rule}”" if decision.match and decision.duplicate_of else str(decision.verdict)
+
+
+def _decide_again(
+    dropped: Iterable[DroppedPage], index: Index, present: Signer, other: Signer, counts: Counter[str]
+) -> Iterator[_Change]:
+    """Decide each dropped page by *index* as it is now, with the settings of both signers; yield those that change.
+
+    Args:
+        counts: gets the number of ``pages``, and of ``duplicates`` by the present settings. The rest would pass now: their
+            representative was forgotten, or an override was added.
+    """
+    deciding = [(RuleMatcher(signer), RunContext.of(signer.config)) for signer in (present, other)]
+    for stored in dropped:
+        drop = stored.drop
+        page, _ = present.sign(drop.url, stored.body, encoding=drop.charset or None, key=drop.key, scope=drop.scope)
+        page = msgspec.structs.replace(page, links_followed=drop.links_followed)
+        before, after = (index.preview(page, matcher, context) for matcher, context in deciding)
+        counts["pages"] += 1
+        if before.verdict is Verdict.DUPLICATE:
+            counts["duplicates"] += 1
+            if before != after:
+                yield _Change(drop.url, before, after)

@@ -35,8 +35,8 @@ def review(port: int, folder: Path | None, options: TargetOptions) -> None:
       crawler-dedup review .scrapy/dedup --port 8008
     """
     require_extra("review", "crawler-dedup review")
-    from crawler_dedup.review.review import Review  # noqa: PLC0415  (it needs the extra)
-    from crawler_dedup.review.server import serve  # noqa: PLC0415
+    from crawler_dedup.review.pages import serve  # noqa: PLC0415  (it needs the extra)
+    from crawler_dedup.review.review import Review  # noqa: PLC0415
 
     target = options.find(needs_journal=True)
 

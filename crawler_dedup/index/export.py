@@ -20,7 +20,7 @@ import numpy as np
 
 from crawler_dedup.errors import ExportUnreadable
 from crawler_dedup.hamming import Numbers
-from crawler_dedup.index.header import KIND, Header
+from crawler_dedup.index.header import Header
 from crawler_dedup.index.overrides import Override, make_override
 from crawler_dedup.index.profiles import StoredSite
 from crawler_dedup.system.compression import FrameDamaged, decompress_stream, zstd
@@ -106,8 +106,6 @@ class Export:
         values = self._values()
         self.header = self._decode(next(values), Header, "its header")
         values.close()
-        if self.header.kind != KIND:
-            raise self._error(f"it has no pages, but {self.header.kind}")
 
     def __len__(self) -> int:
         """Return the number of signatures as the export states it."""

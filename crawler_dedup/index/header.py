@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
 import msgspec
 
@@ -17,9 +16,6 @@ logger = logger_without_credentials(__name__)
 
 FORMAT = 12
 """Version of the layout of the databases."""
-Kind = Literal["pages", "signatures"]
-KIND: Kind = "pages"
-"""Kind of an index of pages."""
 _REMEDY = (
     "Use the configuration of the index, or another place (in a crawl DEDUP_DIR, or another ?index=NAME in DEDUP_INDEX), or"
     " empty this index (in a crawl with DEDUP_FRESH = True)."
@@ -33,14 +29,11 @@ class Header(msgspec.Struct, frozen=True):
         format: version of the layout.
         spec: what signatures depend on; must equal ours.
         libraries: versions of the libraries on which signatures depend; another version is only warned about.
-        kind: "pages" (:class:`~crawler_dedup.index.lmdb.index.DirectoryIndex`) or "signatures"
-            (:class:`~crawler_dedup.index.lmdb.permuted.PermutedIndex`).
     """
 
     format: int
     spec: dict[str, str]
     libraries: dict[str, str]
-    kind: Kind = KIND
 
     def expected(self, spec: Mapping[str, str] | None) -> Header:
         """Return the header that this version would write for *spec*; ``None``: for the spec of this header."""
@@ -82,7 +75,7 @@ def require_same_spec(
 
 
 def _identity(header: Header) -> dict[str, str]:
-    return {"format": str(header.format), "kind": header.kind, **header.spec}
+    return {"format": str(header.format), **header.spec}
 
 
 def _differences(theirs: Mapping[str, str], ours: Mapping[str, str]) -> dict[str, tuple[str | None, str | None]]:

@@ -31,11 +31,11 @@ BucketTable = Literal[b"numbers", b"tables"]
 NUMBERS: BucketTable = b"numbers"
 """Numbers of records, by the place of a page key, an alias or a signature."""
 SIGNATURES: BucketTable = b"tables"
-"""Signatures, by scope and key: the number of a permuted table and its prefix (:attr:`crawler_dedup.hamming.Design.tables`),
-or what another scheme files a text under. A SimHash has 4 such tables."""
+"""Signatures, by scope and key: the number of a permuted table and its prefix (:func:`crawler_dedup.hamming.keys`), or
+what another scheme files a text under. A SimHash has 4 such tables."""
 
 META = b"meta"
-"""In a directory: the header, and for bare signatures their number."""
+"""In a directory: the header."""
 
 NUMBER_BYTES = 5
 """Length of the number of a record, in bytes."""
@@ -117,8 +117,8 @@ def decode_struct(decode: Callable[[bytes | memoryview], _T], content: bytes | m
         raise msgspec.DecodeError(str(error)) from error
 
 
-def decode_number(content: bytes | memoryview, size: int, order: Literal["big", "little"] = "big") -> int:
+def decode_number(content: bytes | memoryview, size: int) -> int:
     """Return the number in *content*; raise :class:`msgspec.DecodeError` if *content* does not have *size* bytes."""
     if len(content) != size:
         raise msgspec.DecodeError(f"a number has {len(content)} bytes instead of {size}")
-    return int.from_bytes(content, order)
+    return int.from_bytes(content, "big")

@@ -105,7 +105,7 @@ def open_pages(location: Location, spec: Mapping[str, str] | None = None) -> Ind
 
     Raises:
         IndexMissing: there is no index.
-        IndexMismatch: the header has another *spec*, format or kind.
+        IndexMismatch: the header has another *spec* or format.
         IndexUnusable: it cannot be opened.
     """
     if isinstance(location, ServerAddress):

@@ -1,16 +1,21 @@
-"""The review pages: what each address shows, and what each button does."""
+"""The review pages: what each address shows, and what each button does; their server on the loopback interface."""
 
 from __future__ import annotations
 
+import os
 import secrets
 import shlex
+import socket
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import closing
 from functools import partial
 from pathlib import Path
+from types import FrameType
 from typing import Any
 from urllib.parse import urlencode
 
+import uvicorn
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
@@ -23,7 +28,7 @@ from crawler_dedup.errors import DedupError
 from crawler_dedup.inspection.droptable import SEARCHED, Search
 from crawler_dedup.inspection.mirrors import MIN_MIRROR_PAGES, find_redundant_hosts
 from crawler_dedup.report.rendering import make_environment
-from crawler_dedup.review.guard import Guard, read_form
+from crawler_dedup.review.guard import HOST, Guard, read_form
 from crawler_dedup.review.review import Review
 from crawler_dedup.review.sides import MAX_ROWS, compare_sides
 
@@ -177,3 +182,42 @@ def _links(view: Mapping[str, str]) -> dict[str, Any]:
         "query": urlencode(view),
         "link_with": lambda **more: urlencode({**view, **more}),
     }
+
+
+def serve(review: Review, port: int, announce: Callable[[str], None]) -> None:
+    """Serve the review pages until Ctrl-C.
+
+    Args:
+        port: the port; 0: any free one.
+        announce: called with the address that the browser has to open, which contains the secret token.
+
+    Raises:
+        DedupError: the port cannot be used.
+    """
+    with closing(socket.socket()) as server_socket:
+        server_socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            server_socket.bind((HOST, port))
+        except OSError as error:
+            raise DedupError(f"Port {port} cannot be used: {error.strerror}.") from None
+        port = server_socket.getsockname()[1]
+        token = secrets.token_urlsafe()
+        config = uvicorn.Config(
+            make_app(review, port, token),
+            log_level="error",
+            access_log=False,
+            server_header=False,
+            lifespan="off",
+            ws="none",
+            http="h11",
+        )
+        server_socket.listen()
+        announce(f"http://{HOST}:{port}/?token={token}")
+        _Server(config).run(sockets=[server_socket])
+
+
+class _Server(uvicorn.Server):
+    """A server that ends at once: a thread may wait a minute for a page, and everything that was said is on the disk."""
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:  # noqa: ARG002  (uvicorn's)
+        os._exit(0)

@@ -10,7 +10,6 @@ from lxml.html import HtmlElement
 
 from crawler_dedup.errors import BeyondLimits
 from crawler_dedup.signing.features import size_in_letters
-from crawler_dedup.signing.fields import FIELDS, read_field
 from crawler_dedup.signing.hidden import (
     HIDING_ATTRIBUTES,
     HIDING_TAGS,
@@ -28,6 +27,12 @@ if TYPE_CHECKING:
 
 LINE_BREAK = "\r\n"
 """The part of a block that represents ``<br>``: this very object. An equal string from elsewhere is white space."""
+_FIELDS = frozenset("input meter progress select textarea".split())
+# Fields that show no text, only the label of an action, or what a visitor has typed.
+_UNREAD = frozenset("button color file hidden image password range reset search submit".split())
+_SEARCHES = frozenset("keyword keywords q query s search searchword".split())
+_CHECKABLE = frozenset(("checkbox", "radio"))
+_CHECKED = "✓"
 # Elements inside a line of text. All others, also unknown ones, begin and end a block.
 _INLINE = frozenset(
     "a abbr acronym b bdi bdo big br cite code data del dfn em font i img ins kbd label mark math mi mn mo mrow msub"
@@ -126,8 +131,8 @@ class BlockReader:
                 self._read_inline(child, tag, number, levels)
             elif tag == _DRAWING:
                 self._read_drawing(child, number)
-            elif tag in FIELDS:
-                self._read_field(child)
+            elif tag in _FIELDS:
+                self.__read_field(child)
             elif tag in _SKIPPED and not (self._swallowed and child in self._swallowed):
                 parts.append(" ")
                 if len(child):
@@ -174,9 +179,9 @@ class BlockReader:
         elif text := element.text:
             self._parts.append(text)
 
-    def _read_field(self, field: HtmlElement) -> None:
+    def __read_field(self, field: HtmlElement) -> None:
         if self._state is SHOWN and concealment(field, SHOWN, revealed=self._revealed) is SHOWN:
-            self._parts.append(f" {read_field(field)} ")
+            self._parts.append(f" {_read_field(field)} ")
 
     def _read_drawing(self, drawing: HtmlElement, parent: int) -> None:
         """Read all text of a drawing as one block. An icon has no text, and does not end a block."""
@@ -269,3 +274,19 @@ def _is_text_of_its_own(item: HtmlElement) -> bool:
     if len(inside) == 1 and inside[0].tag not in _PARAGRAPHS:
         return len(inside[0]) > 1
     return len(inside) > 1
+
+
+def _read_field(field: HtmlElement) -> str:
+    """Return the text that a *field* shows; ``""`` for one that is empty, or for a search, a password or an action."""
+    if field.tag == "textarea":
+        return field.text or ""
+    if field.tag == "select":
+        selected = (option for option in field.iter("option") if option.get("selected") is not None)
+        return " ".join([option.get("label") or option.text or "" for option in selected])
+    kind = field.get("type", "").strip().lower()
+    if kind not in _CHECKABLE and field.tag == "input" and field.get("name", "").lower() in _SEARCHES:
+        return ""
+    if kind in _CHECKABLE:
+        return "" if field.get("checked") is None else _CHECKED
+    shown = "" if kind in _UNREAD else field.get("value", "")
+    return f"{shown} / {field.get('max')}" if shown and field.tag == "meter" and field.get("max") else shown

@@ -23,7 +23,6 @@ def test_commands_options_and_values_are_offered() -> None:
         (["d"], ["demo", "drops"]),
         (["index", ""], ["compact", "export", "import", "stats", "verify"]),
         (["--ver"], ["--version"]),
-        (["plan", "--d"], ["--distance"]),
         (["drops", "--su"], ["--summary"]),
     ]:
         assert sorted(offered(*words)) == names

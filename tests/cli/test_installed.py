@@ -57,7 +57,6 @@ def site() -> Iterator[Site]:
         (("judge", "index", "--sample", "1", *BIGRAMS), 0, "http://a.org/2"),
         (("forget", "index", "--host", "other.org"), 0, "0 pages forgotten"),
         (("report", "index", "-o", "report.html"), 0, "report.html: "),
-        (("plan", "--pages", "1e6"), 0, "probes"),
         (("evaluate", "labelled", *BIGRAMS), 0, "precision"),
         (("works", "add", "x.html", "--library", "works", "-j", "1"), 0, "the library has 1 work."),
         (("index", "stats", "index"), 0, "simhash"),

@@ -14,19 +14,6 @@ from tests.support.crawling import article
 from tests.support.indexing import cut_chunks
 
 
-def test_a_plan_is_printed_as_json_lines() -> None:
-    least, *_, widest = json_lines("plan", "--pages", "1e9", "--distance", 3, "--json")
-    assert (least["tables"], least["blocks"], widest["blocks"]) == (10, [5], None)
-    assert (widest["type"], widest["tables"], widest["prefix_bits"], widest["probes"]) == (
-        "design",
-        20,
-        [31, 32, 33],
-        20,
-    )
-    *_, widest = json_lines("plan", "--distance", 6, "--json")
-    assert (widest["max_distance"], widest["probes"], widest["disk_bytes"]) == (3, None, None)
-
-
 @pytest.mark.parametrize(("seed", "status", "rule"), [("x", 0, "alike"), ("y", 1, "signatures far apart")])
 def test_a_comparison_is_printed_as_json_lines(tmp_path: Path, seed: str, status: int, rule: str) -> None:
     (tmp_path / "new.html").write_text(article(seed, frame="Menu"), encoding="utf-8")
@@ -86,7 +73,7 @@ def test_an_index_and_its_damage_are_printed_as_json_lines(tmp_path: Path) -> No
     with Deduplicator.open(tmp_path, Config(tokenizer="bigrams")) as deduplicator:
         deduplicator.check("http://a.org/1", article("x").encode(), scope="a.org")
     index, scope, run = json_lines("index", "stats", tmp_path, "--json")
-    assert (index["type"], index["kind"], index["entries"], index["open_claims"]) == ("index", "pages", 1, 0)
+    assert (index["type"], index["entries"], index["open_claims"]) == ("index", 1, 0)
     assert index["spec"]["tokenizer"] == "bigrams"
     assert (scope["scope"], scope["pages"]) == ("a.org", 1)
     assert (run["run"], run["pages"]) == (f"{deduplicator.run:08x}", 1)

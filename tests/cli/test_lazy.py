@@ -16,7 +16,7 @@ SECTIONS = {
     "Try:": ["demo", "crawl", "settings"],
     "Look:": ["drops", "why", "compare", "groups", "mirrors", "report"],
     "Correct:": ["review", "forget", "restore", "keep", "separate", "overrides"],
-    "Measure:": ["judge", "evaluate", "replay", "plan"],
+    "Measure:": ["judge", "evaluate", "replay"],
     "Operate:": ["index", "batch", "lexicon", "works"],
 }
 

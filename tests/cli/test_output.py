@@ -43,7 +43,7 @@ def run(*arguments: object, **variables: str) -> subprocess.CompletedProcess[str
     return done
 
 
-@pytest.mark.parametrize("call", ["--help", "settings", "plan --json", "index stats INDEX"])
+@pytest.mark.parametrize("call", ["--help", "settings", "index stats INDEX --json", "index stats INDEX"])
 def test_a_closed_pipe_is_no_error(index: Path, call: str) -> None:
     reading, writing = os.pipe()
     os.close(reading)
@@ -53,9 +53,11 @@ def test_a_closed_pipe_is_no_error(index: Path, call: str) -> None:
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_a_full_disk_is_reported_in_a_sentence() -> None:
+def test_a_full_disk_is_reported_in_a_sentence(index: Path) -> None:
     with Path("/dev/full").open("w") as full:
-        done = processes.run(["-m", "crawler_dedup", "plan"], env=environment(), stdout=full.fileno())
+        done = processes.run(
+            ["-m", "crawler_dedup", "index", "stats", str(index)], env=environment(), stdout=full.fileno()
+        )
     assert (done.returncode, done.stderr) == (2, "Error: No space left on device.\n")
 
 
@@ -65,11 +67,12 @@ def test_output_to_a_file_is_neither_shortened_nor_coloured(index: Path) -> None
     assert "\x1b" not in output
 
 
-def test_colours_are_forced_and_switched_off_by_the_usual_variables(index: Path) -> None:
-    title = "1,000,000 signatures"
-    assert f"\x1b[3m{title}" not in run("plan").stdout
-    assert "\x1b[" in run("plan", FORCE_COLOR="1").stdout
-    colours = re.findall(r"\x1b\[[0-9;]*m", run("plan", FORCE_COLOR="1", NO_COLOR="1").stdout)
+def test_colours_are_forced_and_switched_off_by_the_usual_variables(tmp_path: Path) -> None:
+    (tmp_path / "page.html").write_text(article("x"), encoding="utf-8")
+    call = "compare", *[tmp_path / "page.html"] * 2, "-s", "DEDUP_TOKENIZER=bigrams"
+    assert "\x1b" not in run(*call).stdout
+    assert "\x1b[" in run(*call, FORCE_COLOR="1").stdout
+    colours = re.findall(r"\x1b\[[0-9;]*m", run(*call, FORCE_COLOR="1", NO_COLOR="1").stdout)
     assert not [code for code in colours if re.search(r"[;\[](3|4)\d", code)]
 
 

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import lmdb
-import numpy as np
 import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
@@ -18,7 +17,6 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from crawler_dedup import IndexDamaged
 from crawler_dedup.index.lmdb.buckets import Buckets
 from tests.support.examples import examples
-from tests.support.indexing import array
 
 FIRST, FULL = 251, 510
 """Payloads of a bucket's first chunk and of the others when they are full."""
@@ -59,9 +57,9 @@ class AgainstLists(RuleBasedStateMachine):
 
     def insert(self, scope: int, keys: list[int], payloads: list[int]) -> None:
         with self.env.begin(write=True, buffers=True) as txn:
-            self.buckets.insert_many(txn, scope, array(keys), array(payloads))
-        for key, payload in zip(keys, payloads, strict=True):
-            self.lists[scope, key].append(payload)
+            for key, payload in zip(keys, payloads, strict=True):
+                self.buckets.insert(txn, scope, [key], payload)
+                self.lists[scope, key].append(payload)
 
     @rule(scope=SCOPES, key=KEYS, count=COUNTS)
     def insert_into_one_bucket(self, scope: int, key: int, count: int) -> None:
@@ -138,9 +136,8 @@ def opened(tmp_path: Path) -> Iterator[tuple[lmdb.Environment, Buckets]]:
     """Return three buckets of three chunks each, with adjacent keys."""
     env, buckets = open_buckets(tmp_path)
     with env.begin(write=True, buffers=True) as txn:
-        many = np.arange(2 * FULL + 10, dtype=np.uint64)
-        for key in (4, 5, 6):
-            buckets.insert_many(txn, 1, np.full(len(many), key, dtype=np.uint64), many)
+        for payload in range(2 * FULL + 10):
+            buckets.insert(txn, 1, (4, 5, 6), payload)
     yield env, buckets
     env.close()
 

@@ -26,7 +26,6 @@ from crawler_dedup.index.lmdb.committer import Committer
 from crawler_dedup.index.lmdb.compaction import compact
 from crawler_dedup.index.lmdb.index import DirectoryIndex
 from crawler_dedup.index.lmdb.locks import refuse_network
-from crawler_dedup.index.lmdb.permuted import PermutedIndex
 from tests.support import processes
 from tests.support.crawling import article
 from tests.support.disks import fill_up
@@ -44,6 +43,7 @@ from tests.support.indexing import (
     uniform,
 )
 from tests.support.mounts import mountinfo
+from tests.support.signatureindex import SignatureIndex
 from tests.support.users import as_root
 
 PAGE = 4096
@@ -52,14 +52,14 @@ METAS = 2
 
 def held(directory: Path) -> set[int]:
     """Return all signatures of a sound index."""
-    with PermutedIndex.open(directory) as index:
+    with SignatureIndex.open(directory) as index:
         assert index.verify() == []
-        return {signature for block in index.blocks(1000) for signature in block.tolist()}
+        return set(index.held())
 
 
-def filled(directory: Path, size: int = 3000, **options: int) -> Signatures:
+def filled(directory: Path, size: int = 3000) -> Signatures:
     signatures = array(set(clusters(1, size)))
-    with PermutedIndex.open(directory, **options) as index:
+    with SignatureIndex.open(directory) as index:
         index.insert(signatures)
     return signatures
 
@@ -70,15 +70,16 @@ def filled(directory: Path, size: int = 3000, **options: int) -> Signatures:
 _LIMITED = """
     import resource, sys
     from pathlib import Path
-    from crawler_dedup import Config, Deduplicator, PermutedIndex
+    from crawler_dedup import Config, Deduplicator
     from crawler_dedup.index.maintenance import open_to_write
+    from tests.support.signatureindex import SignatureIndex
 
     directory = sys.argv[1]
     Deduplicator.open(f"{directory}/large", Config(tokenizer="bigrams")).close()
     resource.setrlimit(resource.RLIMIT_AS, (8 << 30, 8 << 30))
     opening = {
         "new": lambda: Deduplicator.open(f"{directory}/new", Config(tokenizer="bigrams")),
-        "signatures": lambda: PermutedIndex.open(f"{directory}/signatures"),
+        "signatures": lambda: SignatureIndex.open(f"{directory}/signatures"),
     }
     for name, call in opening.items():
         try:
@@ -212,16 +213,15 @@ def test_a_network_file_system_is_refused_with_the_reason(
     tmp_path: Path, mounted: Mounted, kind: str, below: str
 ) -> None:
     mounted(("/", "ext4"), (tmp_path, kind))
-    for opening in (PermutedIndex.open, open_store):
-        with pytest.raises(IndexUnusable, match="is on a network file system") as caught:
-            opening(tmp_path / below)
-        assert f"({kind} at {tmp_path})" in str(caught.value)
-        assert "DEDUP_DIR" in str(caught.value)
+    with pytest.raises(IndexUnusable, match="is on a network file system") as caught:
+        open_store(tmp_path / below)
+    assert f"({kind} at {tmp_path})" in str(caught.value)
+    assert "DEDUP_DIR" in str(caught.value)
     assert list(tmp_path.iterdir()) == []
     link = tmp_path.with_name(f"{tmp_path.name} link")
     link.symlink_to(tmp_path / below)
     with pytest.raises(IndexUnusable, match="is on a network file system"):
-        PermutedIndex.open(link)
+        open_store(link)
 
 
 def test_a_mapped_network_drive_and_a_share_without_a_drive_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -245,7 +245,7 @@ def test_a_mapped_network_drive_and_a_share_without_a_drive_are_refused(monkeypa
 
 def test_an_index_is_opened_if_mounts_are_not_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("crawler_dedup.system.mounts._MOUNTINFO", tmp_path / "nowhere")
-    PermutedIndex.open(tmp_path / "index").close()
+    open_store(tmp_path / "index").close()
 
 
 @as_root
@@ -261,12 +261,12 @@ def test_a_directory_of_another_user_is_refused(tmp_path: Path) -> None:
             """
             import os, sys
             from crawler_dedup import IndexUnusable
-            from crawler_dedup.index.lmdb.permuted import PermutedIndex
+            from tests.support.signatureindex import SignatureIndex
             os.setgroups([])
             os.setgid(65534)
             os.setuid(65534)
             try:
-                PermutedIndex.open(sys.argv[1])
+                SignatureIndex.open(sys.argv[1])
             except IndexUnusable as error:
                 print(error)
             """,
@@ -286,11 +286,10 @@ FOREIGN = {"named": b"users", "unnamed": None, "of the same name": b"meta"}
     [
         lambda folder: open_store(folder).close(),
         lambda folder: open_store(folder, fresh=True).close(),
-        lambda folder: PermutedIndex.open(folder).close(),
         lambda folder: DirectoryIndex.attach(folder).close(),
         compact,
     ],
-    ids=["pages", "fresh", "signatures", "attach", "compact"],
+    ids=["pages", "fresh", "attach", "compact"],
 )
 def test_the_database_of_another_application_is_refused_and_not_changed(
     tmp_path: Path, database_name: str, opening: Callable[[Path], object]
@@ -325,44 +324,19 @@ def test_an_index_of_another_format_is_refused_with_both_formats(tmp_path: Path,
     with pytest.raises(IndexUnusable, match=f"has format {format}, this version has {FORMAT}"):
         compact(tmp_path)
     assert (tmp_path / "data.mdb").read_bytes() == before
-    write_header(tmp_path, {"format": format, "spec": {"tables": "4"}, "libraries": {}, "kind": "signatures"})
-    with pytest.raises(IndexMismatch, match=both):
-        PermutedIndex.open(tmp_path)
     open_store(tmp_path, fresh=True).close()
     open_store(tmp_path).close()
 
 
-NO_UTF_8 = b'{"format": 2, "spec": {"tables": "\xff"}, "libraries": {}, "kind": "signatures"}'
+NO_UTF_8 = b'{"format": 2, "spec": {"scheme": "\xff"}, "libraries": {}}'
 
 
 @pytest.mark.parametrize("header", [b"", b"[]", b'{"format": "x"}', NO_UTF_8])
 def test_a_header_that_cannot_be_read_is_refused(tmp_path: Path, header: bytes) -> None:
     write_header(tmp_path, header)
-    for opening in (open_store, PermutedIndex.open, DirectoryIndex.attach, compact):
+    for opening in (open_store, DirectoryIndex.attach, compact):
         with pytest.raises(IndexUnusable, match="is damaged"):
             opening(tmp_path)
-
-
-def test_an_index_of_pages_and_one_of_signatures_are_not_mixed(tmp_path: Path) -> None:
-    open_store(tmp_path / "pages").close()
-    filled(tmp_path / "signatures", 10)
-    with pytest.raises(IndexMismatch, match="kind: it has 'pages' / you have 'signatures'"):
-        PermutedIndex.open(tmp_path / "pages")
-    with pytest.raises(IndexMismatch, match="kind: it has 'signatures' / you have 'pages'"):
-        open_store(tmp_path / "signatures")
-    with pytest.raises(IndexMismatch, match="kind: it has 'signatures' / you have 'pages'"):
-        DirectoryIndex.attach(tmp_path / "signatures")
-
-
-def test_an_index_has_one_design(tmp_path: Path) -> None:
-    filled(tmp_path, 10, tables=10)
-    with pytest.raises(IndexMismatch, match="tables: it has '10' / you have '4'"):
-        PermutedIndex.open(tmp_path, tables=4)
-    with PermutedIndex.open(tmp_path) as index, PermutedIndex.open(tmp_path, tables=10) as same:
-        assert (index.tables, same.tables, len(index)) == (10, 10, len(same))
-        with pytest.raises(IndexMismatch):
-            PermutedIndex.open(tmp_path, tables=20)
-        assert index.insert(5) == 1
 
 
 # Other file systems
@@ -389,7 +363,7 @@ def snapshots(directory: Path, commits: int) -> Iterator[tuple[bytes, set[int]]]
     """Yield the file after each of many commits, and what the index held then."""
     source = random.Random(1)
     signatures: set[int] = set()
-    with PermutedIndex.open(directory) as index:
+    with SignatureIndex.open(directory) as index:
         for number in range(commits):
             if number % 5 == 4:
                 removed = set(source.sample(sorted(signatures), len(signatures) // 4))
@@ -455,7 +429,7 @@ def test_after_a_power_cut_the_index_is_in_a_state_between_two_commits(tmp_path:
                 directory = opened_copy(tmp_path, f"{number}.{attempt}.{has_meta}", cut(file, after[0], written))
                 assert held(directory) == held_then
                 if attempt == number % 7 == 0:
-                    with PermutedIndex.open(directory) as index:  # it can be written to
+                    with SignatureIndex.open(directory) as index:  # it can be written to
                         further = set(uniform(100 + number, 300))
                         assert index.insert(array(further)) == 300
                     assert held(directory) == held_then | further
@@ -466,7 +440,7 @@ def test_after_a_power_cut_the_index_is_in_a_state_between_two_commits(tmp_path:
 _USE = """
     import sys
     from crawler_dedup import IndexUnusable
-    from crawler_dedup.index.lmdb.permuted import PermutedIndex
+    from tests.support.signatureindex import SignatureIndex
 
     def attempt(what):
         try:
@@ -475,7 +449,7 @@ _USE = """
             print(what.__name__, "unusable", error)
 
     try:
-        index = PermutedIndex.open(sys.argv[1])
+        index = SignatureIndex.open(sys.argv[1])
     except IndexUnusable as error:
         print("open unusable", error)
         sys.exit()
@@ -534,9 +508,10 @@ def test_a_new_index_on_a_full_disk_is_refused(small_disk: Path) -> None:
     fill_up(small_disk)
     code = """
         import sys
-        from crawler_dedup import IndexUnusable, PermutedIndex
+        from crawler_dedup import IndexUnusable
+        from tests.support.signatureindex import SignatureIndex
         try:
-            PermutedIndex.open(sys.argv[1])
+            SignatureIndex.open(sys.argv[1])
         except IndexUnusable:
             print("unusable")
     """
@@ -547,24 +522,24 @@ def test_a_new_index_on_a_full_disk_is_refused(small_disk: Path) -> None:
 
 _READ = """
     import sys
-    from crawler_dedup.index.lmdb.permuted import PermutedIndex
+    from tests.support.signatureindex import SignatureIndex
 
-    index = PermutedIndex.open(sys.argv[1])
+    index = SignatureIndex.open(sys.argv[1])
     with index.environment.read() as txn:
         print("reading", flush=True)
         input()
 """
 _HOLD = """
     import sys
-    from crawler_dedup.index.lmdb.permuted import PermutedIndex
+    from tests.support.signatureindex import SignatureIndex
 
-    index = PermutedIndex.open(sys.argv[1])
+    index = SignatureIndex.open(sys.argv[1])
     print("open", flush=True)
     input()
 """
 
 
-def reading(index: PermutedIndex) -> list[int]:
+def reading(index: SignatureIndex) -> list[int]:
     """Return the processes with a slot in the table of readers."""
     lines = index.environment._lmdb.readers().splitlines()[1:]
     return [int(line.split()[0]) for line in lines]
@@ -574,12 +549,12 @@ def test_opening_clears_the_slot_of_a_killed_reader(tmp_path: Path) -> None:
     filled(tmp_path, 100)
     with running_program(_HOLD, tmp_path):
         with running_program(_READ, tmp_path) as reader:
-            with PermutedIndex.open(tmp_path) as index:
+            with SignatureIndex.open(tmp_path) as index:
                 assert reader.pid in reading(index)
                 assert index.environment.measure().readers == len(reading(index))
             reader.kill()
             reader.wait()
-        with PermutedIndex.open(tmp_path) as index:
+        with SignatureIndex.open(tmp_path) as index:
             assert reader.pid not in reading(index)
             assert index.environment.measure().readers == len(reading(index))
 
@@ -588,7 +563,7 @@ def test_an_index_that_is_open_for_long_clears_the_slot_of_a_killed_reader(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(committer_module, "_READERS_INTERVAL", 0.0)
-    with PermutedIndex.open(tmp_path) as index:
+    with SignatureIndex.open(tmp_path) as index:
         with running_program(_READ, tmp_path) as reader:
             assert reader.pid in reading(index)
             reader.kill()
@@ -604,14 +579,14 @@ def test_an_index_that_is_open_for_long_clears_the_slot_of_a_killed_reader(
 def test_compaction_frees_space_and_loses_nothing(tmp_path: Path) -> None:
     signatures = filled(tmp_path, 20_000)
     kept = signatures[::10]
-    with PermutedIndex.open(tmp_path) as index:
+    with SignatureIndex.open(tmp_path) as index:
         index.remove(np.setdiff1d(signatures, kept))
     before, after = compact(tmp_path)
     assert after < before / 2
     assert (tmp_path / "data.mdb").stat().st_size == after
     assert not (tmp_path / "compacting").exists()
     assert held(tmp_path) == set(kept.tolist())
-    with PermutedIndex.open(tmp_path) as index:
+    with SignatureIndex.open(tmp_path) as index:
         for signature in kept[:100].tolist():
             assert index.query(signature ^ 1, 7) == brute_force(kept, signature ^ 1, 7)
         assert index.insert(array(uniform(3, 2000))) == 2000
@@ -626,7 +601,7 @@ def test_compaction_is_refused_while_another_process_has_the_index_open(tmp_path
             compact(tmp_path)
         assert (tmp_path / "data.mdb").read_bytes() == file
         assert held(tmp_path) == set(signatures.tolist())  # others may open the index
-        with PermutedIndex.open(tmp_path), pytest.raises(IndexUnusable, match="open elsewhere in this process"):
+        with SignatureIndex.open(tmp_path), pytest.raises(IndexUnusable, match="open elsewhere in this process"):
             compact(tmp_path)
         holder.kill()
         holder.wait()
@@ -677,9 +652,9 @@ def test_compaction_keeps_the_rights_of_the_file(tmp_path: Path) -> None:
 _FORK = """
     import os, signal, sys, traceback
     from crawler_dedup import Config, Deduplicator, IndexUnusable
-    from crawler_dedup.index.lmdb.permuted import PermutedIndex
+    from tests.support.signatureindex import SignatureIndex
 
-    index = PermutedIndex.open(sys.argv[1] + "/signatures")
+    index = SignatureIndex.open(sys.argv[1] + "/signatures")
     index.insert(5)
     pages = Deduplicator.open(sys.argv[1] + "/pages", Config(tokenizer="bigrams"))
     first, second = (pages.sign(url, text.encode()) for url, text in zip("ab", sys.argv[2:]))
@@ -689,10 +664,7 @@ _FORK = """
         "submit": lambda: index.submit(6),
         "remove": lambda: index.remove(5),
         "query": lambda: index.query(5),
-        "query_many": lambda: index.query_many([5]),
-        "blocks": lambda: next(index.blocks(9)),
-        "len": lambda: len(index),
-        "salvage": index.salvage,
+        "held": index.held,
         "decide": lambda: pages.decide([second]),
         "offer": lambda: pages.submit([second]),
         "settle": lambda: pages.settle(decision),
@@ -726,10 +698,10 @@ _FORK = """
 
 _FORK_IN_TRANSACTION = """
     import gc, os, signal, sys, threading
-    from crawler_dedup.index.lmdb.permuted import PermutedIndex
+    from tests.support.signatureindex import SignatureIndex
 
     for number in range(10):
-        index = PermutedIndex.open(f"{sys.argv[1]}/{number}")
+        index = SignatureIndex.open(f"{sys.argv[1]}/{number}")
         ended = threading.Event()
 
         def insert():
@@ -852,7 +824,7 @@ def broken(txn: lmdb.Transaction) -> None:
 
 
 def test_an_index_whose_directory_is_removed_accepts_nothing_more_and_reports_it(tmp_path: Path) -> None:
-    with PermutedIndex.open(tmp_path / "index") as index:
+    with SignatureIndex.open(tmp_path / "index") as index:
         shutil.rmtree(tmp_path / "index")
         for number in range(3):
             assert isinstance(index.environment.submit(broken).exception(10), IndexGone)
@@ -869,7 +841,7 @@ def test_an_error_while_looking_for_a_cause_does_not_end_the_thread(
         raise error
 
     monkeypatch.setattr(shutil, "disk_usage", refuse)
-    with PermutedIndex.open(tmp_path) as index:
+    with SignatureIndex.open(tmp_path) as index:
         for number in range(3):
             assert index.environment.submit(broken).exception(10) is not None
             assert index.submit(number).result(10) == 1

@@ -19,7 +19,6 @@ from crawler_dedup.index import maintenance
 from crawler_dedup.index.export import FORMAT, Export, ExportBlock, write_export
 from crawler_dedup.index.header import Header
 from crawler_dedup.index.lmdb.index import DirectoryIndex
-from crawler_dedup.index.lmdb.permuted import PermutedIndex
 from crawler_dedup.index.records import Record, encode
 from crawler_dedup.index.verdicts import RunContext
 from crawler_dedup.signing.lookup import lookup_of
@@ -240,23 +239,10 @@ def test_an_export_of_another_configuration_is_not_imported(tmp_path: Path) -> N
     make(tmp_path / "index", clusters(1, 50))
     exported(tmp_path / "index", tmp_path / "file")
     DirectoryIndex.open(tmp_path / "other", {"scheme": "another"}, {}, map_size=1 << 30, fresh=False).close()
-    with PermutedIndex.open(tmp_path / "signatures") as signatures:
-        signatures.insert(5)
-    for target in (tmp_path / "other", tmp_path / "signatures"):
-        before = (target / "data.mdb").read_bytes()
-        with pytest.raises(IndexMismatch):
-            imported(tmp_path / "file", target)
-        assert (target / "data.mdb").read_bytes() == before
-
-
-@pytest.mark.parametrize("name", ["Pages", 5, "signatures"])
-def test_an_export_of_another_kind_is_refused(export: Path, target: Path, tmp_path: Path, name: object) -> None:
-    header = header_of(export.read_bytes())
-    header["kind"] = name
-    sentence = refused(tmp_path / "file", with_header(export.read_bytes(), header), target)
-    assert ("it has no pages, but signatures" if name == "signatures" else "its header is damaged") in sentence
-    with pytest.raises(ExportUnreadable):
-        Export(tmp_path / "file")
+    before = (tmp_path / "other" / "data.mdb").read_bytes()
+    with pytest.raises(IndexMismatch):
+        imported(tmp_path / "file", tmp_path / "other")
+    assert (tmp_path / "other" / "data.mdb").read_bytes() == before
 
 
 def test_a_wrong_number_of_signatures_is_refused(export: Path, target: Path, tmp_path: Path) -> None:

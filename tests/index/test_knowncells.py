@@ -81,11 +81,8 @@ def test_a_conflict_with_another_client_costs_one_more_read(address: ServerAddre
         assert verify(store, NEAR) == []
 
 
-@pytest.mark.parametrize("tables", [4, 10])
-def test_clients_that_remember_empty_cells_answer_as_a_directory(
-    address: ServerAddress, tmp_path: Path, tables: int
-) -> None:
-    source, matcher = random.Random(5), ByDistance(7 if tables == 4 else 3, tables)
+def test_clients_that_remember_empty_cells_answer_as_a_directory(address: ServerAddress, tmp_path: Path) -> None:
+    source, matcher = random.Random(5), ByDistance(7)
     numbers = iter(range(10_000))
     start = [page(next(numbers), signature) for signature in uniform(5, 2 * _ENOUGH)]
     further = [page(next(numbers), signature, f"{source.randrange(3)}") for signature in clusters(5, 300)]

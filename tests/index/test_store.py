@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crawler_dedup import IndexMismatch, IndexUnusable, Match, SignedPage, Verdict
-from crawler_dedup.hamming import DESIGNS, distance
+from crawler_dedup.hamming import MAX_DISTANCE, distance
 from crawler_dedup.index.index import Index
 from crawler_dedup.index.limits import MAX_COMPARED, MAX_REPRESENTATIVES
 from crawler_dedup.index.lmdb.buckets import Buckets
@@ -22,6 +22,7 @@ from crawler_dedup.index.records import shorten_key
 from tests.support.examples import examples
 from tests.support.indexing import (
     SPEC,
+    SPREADS,
     ByDistance,
     Signatures,
     clusters,
@@ -54,21 +55,19 @@ def store(places: Places) -> Iterator[Index]:
     opened.close()
 
 
-@pytest.mark.parametrize("tables", DESIGNS)
-@settings(max_examples=examples(20), deadline=None)
-@given(data=st.data(), seed=st.integers(0, 2**32), reopen_at=st.integers(1, 120))
+@settings(max_examples=examples(80), deadline=None)
+@given(st.integers(0, MAX_DISTANCE), st.sampled_from(sorted(SPREADS)), st.integers(0, 2**32), st.integers(1, 120))
 def test_every_representative_within_the_distance_is_found(
-    tables: int, data: st.DataObject, seed: int, reopen_at: int
+    max_distance: int, spread: str, seed: int, reopen_at: int
 ) -> None:
-    max_distance = data.draw(st.integers(0, DESIGNS[tables].max_distance))
     kept: list[int] = []
     with tempfile.TemporaryDirectory() as folder:
         store = open_store(Path(folder))
-        for number, signature in enumerate(clusters(seed, 120)):
+        for number, signature in enumerate(SPREADS[spread](seed, 120)):
             if number == reopen_at:
                 store.close()
                 store = open_store(Path(folder))
-            verdict = store.offer([page(number, signature)], ByDistance(max_distance, tables)).result()[0].verdict
+            verdict = store.offer([page(number, signature)], ByDistance(max_distance)).result()[0].verdict
             covered = any(distance(signature, kept_signature) <= max_distance for kept_signature in kept)
             assert verdict is (Verdict.DUPLICATE if covered else Verdict.NEW)
             if not covered:

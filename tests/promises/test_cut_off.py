@@ -11,11 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from crawler_dedup import Config, Deduplicator, IndexDamaged, IndexMismatch, IndexUnusable
+from crawler_dedup import Config, Deduplicator, IndexDamaged, IndexUnusable
 from crawler_dedup.index.lmdb.compaction import compact
 from crawler_dedup.index.lmdb.environment import Environment
 from crawler_dedup.index.lmdb.index import DirectoryIndex
-from crawler_dedup.index.lmdb.permuted import PermutedIndex
 from tests.support.crawling import WALK, Answer, Site, article, crawl_pages, html, run_script
 from tests.support.indexing import (
     FILING,
@@ -25,6 +24,7 @@ from tests.support.indexing import (
     run,
     running_program,
 )
+from tests.support.signatureindex import SignatureIndex
 
 PAGE = 4096
 META = struct.Struct("=16xII16xI92xQQ")
@@ -37,7 +37,7 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Signatures
     directory = tmp_path_factory.mktemp("churned")
     signatures = array(set(clusters(1, 6_000)))
     kept = signatures[::9]
-    with PermutedIndex.open(directory) as index:
+    with SignatureIndex.open(directory) as index:
         index.insert(signatures)
         index.remove(signatures)
         index.insert(kept)
@@ -68,7 +68,7 @@ def add_pages(data: Path, pages: int, *, to_both: bool) -> None:
 @pytest.mark.parametrize(
     "opening",
     [
-        PermutedIndex.open,
+        SignatureIndex.open,
         compact,
         lambda directory: DirectoryIndex.attach(directory, readonly=True),
         lambda directory: Deduplicator.open(directory, Config(tokenizer="bigrams")),
@@ -98,7 +98,7 @@ def test_a_file_without_pages_that_its_last_transaction_has_not_written_is_sound
     data = tmp_path / "index" / "data.mdb"
     size = data.stat().st_size
     add_pages(data, 3, to_both=False)
-    with PermutedIndex.open(tmp_path / "index") as index:
+    with SignatureIndex.open(tmp_path / "index") as index:
         assert len(index) == len(churned)
         assert index.verify() == []
         assert data.stat().st_size == size + 3 * PAGE  # from now on
@@ -109,7 +109,7 @@ def test_an_opening_allocates_no_room_because_a_damaged_header_says_so(tmp_path:
     data = tmp_path / "index" / "data.mdb"
     size = data.stat().st_size
     add_pages(data, 1 << 16, to_both=False)
-    with pytest.raises(IndexMismatch, match="signatures"):
+    with pytest.raises(IndexUnusable):
         DirectoryIndex.attach(tmp_path / "index", readonly=True)
     assert data.stat().st_size == size
 
@@ -118,13 +118,13 @@ def test_an_opening_allocates_no_room_because_a_damaged_header_says_so(tmp_path:
 def test_pages_that_no_later_transaction_has_written_either_were_cut_off(tmp_path: Path) -> None:
     add_pages(tmp_path / "index" / "data.mdb", 3, to_both=True)
     with pytest.raises(IndexDamaged, match="its header says"):
-        PermutedIndex.open(tmp_path / "index")
+        SignatureIndex.open(tmp_path / "index")
 
 
 @pytest.mark.usefixtures("churned")
 def test_an_empty_file_starts_a_new_index_with_a_warning(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     os.truncate(tmp_path / "index" / "data.mdb", 0)
-    with PermutedIndex.open(tmp_path / "index") as index:
+    with SignatureIndex.open(tmp_path / "index") as index:
         assert len(index) == 0
     assert [message for message in caplog.messages if "is empty" in message]
 
@@ -134,11 +134,11 @@ def test_an_empty_file_starts_a_new_index_with_a_warning(tmp_path: Path, caplog:
 _USE_CUT = """
     import os, sys
     from crawler_dedup import IndexUnusable
-    from crawler_dedup.index.lmdb.permuted import PermutedIndex
+    from tests.support.signatureindex import SignatureIndex
 
-    index = PermutedIndex.open(sys.argv[1])
+    index = SignatureIndex.open(sys.argv[1])
     os.truncate(sys.argv[1] + "/data.mdb", int(sys.argv[2]))
-    for use in (lambda: index.insert(5), lambda: index.remove(5), lambda: list(index.blocks(5)), index.close):
+    for use in (lambda: index.insert(5), lambda: index.remove(5), index.held, index.close):
         try:
             use()
         except IndexUnusable:
@@ -151,17 +151,17 @@ def test_a_process_that_uses_a_file_without_half_of_its_pages_leaves_a_file_that
 ) -> None:
     status, _, errors = run(_USE_CUT, tmp_path / "index", (tmp_path / "index" / "data.mdb").stat().st_size // 2)
     assert (status, errors) in ((0, ""), (-signal.SIGBUS, ""))
-    with pytest.raises(IndexDamaged), PermutedIndex.open(tmp_path / "index") as index:
-        assert len(list(index.blocks(len(churned)))) == 1
+    with pytest.raises(IndexDamaged), SignatureIndex.open(tmp_path / "index") as index:
+        assert len(index) == len(churned)
 
 
 _OPEN = """
     import os, sys
     from pathlib import Path
     from crawler_dedup import IndexUnusable
-    from crawler_dedup.index.lmdb.permuted import PermutedIndex
+    from tests.support.signatureindex import SignatureIndex
 
-    index = PermutedIndex.open(sys.argv[1])
+    index = SignatureIndex.open(sys.argv[1])
     index.insert(list(range(0, 1 << 40, 1 << 30)))
     lock = Path(sys.argv[1], "lock.mdb")
 
@@ -177,10 +177,7 @@ _OPEN = """
         "submit": lambda: index.submit(6).result(),
         "remove": lambda: index.remove(5),
         "query": lambda: index.query(5),
-        "query_many": lambda: index.query_many([5]),
-        "len": lambda: len(index),
-        "blocks": lambda: list(index.blocks(5)),
-        "salvage": index.salvage,
+        "held": index.held,
         "figures": index.environment.measure,
         "header": index.environment.stored_header,
     }
@@ -190,9 +187,9 @@ _USE_WITHOUT_LOCKS = (
     + """
     DEED
     print(*sorted({name_of_error(call) for call in calls.values()}))
-    print(name_of_error(lambda: PermutedIndex.open(sys.argv[1])))
+    print(name_of_error(lambda: SignatureIndex.open(sys.argv[1])))
     index.close()
-    with PermutedIndex.open(sys.argv[1]) as index:
+    with SignatureIndex.open(sys.argv[1]) as index:
         print(index.insert([5, 6]), index.verify())
 """
 )
@@ -211,9 +208,9 @@ def test_an_index_without_its_lock_file_is_not_used_until_this_process_has_close
 _INSERT = """
     import sys
     from crawler_dedup import IndexUnusable
-    from crawler_dedup.index.lmdb.permuted import PermutedIndex
+    from tests.support.signatureindex import SignatureIndex
 
-    index = PermutedIndex.open(sys.argv[1])
+    index = SignatureIndex.open(sys.argv[1])
     print("open", flush=True)
     for number in sys.stdin:
         try:
@@ -234,11 +231,11 @@ def test_no_second_process_opens_an_index_whose_locks_the_first_does_not_share(
         for name in names:
             (directory / name).unlink()
         with pytest.raises(IndexUnusable, match=r"is open in another process, but .*\.mdb is missing or empty"):
-            PermutedIndex.open(directory)
+            SignatureIndex.open(directory)
         first.stdin.write("5\n")
         first.stdin.flush()
         assert first.stdout.readline() == "IndexGone\n"
-    with PermutedIndex.open(directory) as index:
+    with SignatureIndex.open(directory) as index:
         assert index.verify() == []
         assert len(index) == (0 if "data.mdb" in names else len(churned))
 
@@ -251,7 +248,7 @@ def test_an_index_whose_users_lock_was_deleted_is_still_shared(tmp_path: Path, c
         (directory / "users.lock").unlink()
         with pytest.raises(IndexUnusable, match="open in another process"):
             compact(directory)
-        with PermutedIndex.open(directory) as index:
+        with SignatureIndex.open(directory) as index:
             first.stdin.write("5\n")
             first.stdin.flush()
             assert first.stdout.readline() == "1\n"

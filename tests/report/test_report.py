@@ -21,7 +21,7 @@ from click.testing import Result
 from lxml.html import HtmlElement
 from msgspec.structs import replace
 
-from crawler_dedup import Config, Deduplicator, PermutedIndex, SignedPage
+from crawler_dedup import Config, Deduplicator, SignedPage
 from crawler_dedup.index.lmdb.index import DirectoryIndex
 from crawler_dedup.index.maintenance import open_pages
 from crawler_dedup.index.records import Record
@@ -529,7 +529,6 @@ def test_a_call_that_cannot_be_answered_is_refused_with_a_sentence(
         (make_index, ["--journal", "none.jsonl"], "none.jsonl cannot be read"),
         (make_index, ["-o", "no/such/folder.html"], "No such file or directory"),
         (lambda _: None, [], "no index"),
-        (lambda directory: PermutedIndex.open(directory).close(), [], "kind"),
         (
             lambda directory: make_index(directory, [], [entry(version=VERSION + 1)]),
             [],

@@ -12,9 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crawler_dedup import Config, ConfigError
 from crawler_dedup.errors import ExtraMissing
-from crawler_dedup.hamming import DESIGNS
 from crawler_dedup.signing.features import LANGUAGES, normalise, stem_words, tokenise
 from crawler_dedup.signing.lexicon import build, general
 from crawler_dedup.signing.schemes import scheme_of
@@ -148,22 +146,3 @@ def test_options_and_the_title_change_the_signature_of_a_page_and_not_its_featur
     ]
     assert len({page.signed for page in pages}) == 4
     assert len({page.features for page in pages}) == 1
-
-
-# Tables
-
-
-def test_a_distance_that_the_tables_do_not_find_is_refused_with_a_sentence() -> None:
-    for tables in DESIGNS:
-        reach = DESIGNS[tables].max_distance
-        for distance in range(8):
-            near = Config(max_distance=distance)
-            if distance <= reach:
-                assert scheme_of(f"simhash tables={tables}", near).spec.endswith(f"tables={tables}")
-                continue
-            with pytest.raises(ConfigError) as refused:
-                scheme_of(f"simhash tables={tables}", near)
-            assert str(refused.value) == (
-                f"DEDUP_MAX_DISTANCE = {distance} is not allowed with the scheme simhash tables={tables};"
-                f" {tables} tables find distances to {reach}."
-            )

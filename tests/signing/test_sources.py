@@ -10,6 +10,7 @@ from crawler_dedup.hamming import Numbers, distance
 from crawler_dedup.signing.features import Features
 from crawler_dedup.signing.schemes.minhash import one_permutation
 from crawler_dedup.signing.schemes.simhash import simhash
+from tests.support.processes import run
 from tests.support.prose import text_of
 
 
@@ -65,3 +66,21 @@ def test_a_bit_is_set_if_the_features_that_have_it_outweigh_the_others() -> None
         counts=np.ones(3),
     )
     assert simhash(features) == 0b0011  # +5, +3-2, -3+1-1, -3-1+1
+
+
+# Permuted tables (Manku, Jain and Das Sarma 2007, §3.1)
+
+
+def test_the_tables_of_the_paper_come_out_for_its_numbers_and_find_all() -> None:
+    done = run(["-m", "benchmarks.tables", "--n", "20_000", "--look-ups", "40"])
+    words = [line.split() for line in done.stdout.splitlines()]
+    planned = {line[3]: " ".join(line[4:]) for line in words if line[:1] == ["≤"] and line[2] == "candidates"}
+    assert planned == {"20": "6 31–33 8", "16": "4, then 4 28 64", "10": "5 25–26 512", "4": "4 16 262,144"}
+    longest = {line[3]: " ".join(line[4:]) for line in words if line[:1] == ["≤"] and line[2] == "tables"}
+    assert longest == planned
+    probes = {(line[0], line[1]): line[2] for line in words if line[-2:-1] == ["of"]}
+    assert probes == {
+        **{(tables, "3"): tables for tables in planned},
+        **{("4", k): count for k, count in [("4", "20"), ("5", "36"), ("6", "52"), ("7", "68")]},
+    }
+    assert all(line[-3] == line[-1] != "0" for line in words if line[-2:-1] == ["of"])

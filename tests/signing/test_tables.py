@@ -58,7 +58,7 @@ def test_every_common_character_has_a_reading() -> None:
 @pytest.fixture(scope="module")
 def tables_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("tables")
-    subprocess.run([sys.executable, "-m", "benchmarks.tables", folder], cwd=ROOT, check=True, timeout=120)
+    subprocess.run([sys.executable, "-m", "benchmarks.word_tables", folder], cwd=ROOT, check=True, timeout=120)
     return folder
 
 

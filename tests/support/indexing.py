@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crawler_dedup import Decision, Match, SignedPage, Verdict
-from crawler_dedup.hamming import SignatureMatch, distance
+from crawler_dedup.hamming import distance
 from crawler_dedup.index.index import Index
 from crawler_dedup.index.lmdb.index import DirectoryIndex
 from crawler_dedup.index.location import Location
@@ -70,7 +70,7 @@ def spiked(seed: int, size: int) -> list[int]:
 
 
 def crowded(seed: int, size: int) -> list[int]:
-    """Return signatures that agree in 36 adjacent bits, so that in every design some table has them all in one bucket."""
+    """Return signatures that agree in 36 adjacent bits, so that some table has them all in one bucket."""
     source = random.Random(seed)
     common, turn = source.getrandbits(36), source.choice((0, 28))
     lines = (common << 28 | source.getrandbits(28) for _ in range(size))
@@ -89,11 +89,12 @@ def array(signatures: list[int] | set[int]) -> Signatures:
     return np.array(sorted(signatures) if isinstance(signatures, set) else signatures, dtype=np.uint64)
 
 
-def brute_force(held: Signatures, signature: int, max_distance: int) -> list[SignatureMatch]:
-    """Return the matches that a query must find among *held*, which has each signature once."""
+def brute_force(held: Signatures, signature: int, max_distance: int) -> list[int]:
+    """Return the signatures that a query must find among *held*, which has each once, nearest first."""
     distances = np.bitwise_count(held ^ np.uint64(signature))
     near = distances <= max_distance
-    return sorted(SignatureMatch(*pair) for pair in zip(distances[near].tolist(), held[near].tolist(), strict=True))
+    pairs = sorted(zip(distances[near].tolist(), held[near].tolist(), strict=True))
+    return [found for _, found in pairs]
 
 
 def put_meta(directory: Path, name: bytes, content: bytes) -> None:
@@ -128,8 +129,8 @@ FILING = Lookup(SimHash())
 class ByDistance(Lookup):
     """A simple matcher: a page within the distance is a duplicate."""
 
-    def __init__(self, max_distance: int = 3, tables: int = 4) -> None:
-        super().__init__(SimHash(max_distance, tables=tables))
+    def __init__(self, max_distance: int = 3) -> None:
+        super().__init__(SimHash(max_distance))
         self.max_distance = max_distance
         self._counter = SiteCounter()
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import reduce
-from itertools import islice, pairwise
+from itertools import islice
 from operator import or_
 
 import lmdb
@@ -42,7 +42,6 @@ def tally(scopes: Numbers | int, keys: Numbers | int, payloads: Numbers) -> Tall
 
 
 _PAYLOAD = np.dtype("<u8")
-_TOP = np.uint64((1 << 64) - 1)
 _TABLE_SHIFT = 40
 _REST = (1 << _TABLE_SHIFT) - 1
 _LONG = 0xFF
@@ -77,20 +76,6 @@ class Buckets:
             else:
                 with txn.cursor(db=db) as cursor:
                     _append(cursor, name, content)
-
-    def insert_many(self, txn: lmdb.Transaction, scope: int, keys: Numbers, payloads: Numbers) -> None:
-        """File ``payloads[i]`` under ``keys[i]``, as :meth:`insert` does; both are uint64, of shape (n,).
-
-        Payloads of one bucket are written together, which is many times faster than one by one.
-        """
-        # Sort in the smallest type: numpy uses radix sort for 16 bits.
-        narrow = keys - keys.min(initial=_TOP)
-        order = np.argsort(narrow.astype(np.min_scalar_type(narrow.max(initial=0))), kind="stable")
-        keys = keys[order]
-        content = payloads[order].astype(_PAYLOAD).tobytes()
-        with txn.cursor(db=self.db) as cursor:
-            for start, end in equal_ranges(keys):
-                _append(cursor, _name(scope, int(keys[start])), content[8 * start : 8 * end])
 
     def query(self, txn: lmdb.Transaction, scope: int, probes: Iterable[int], limit: int | None = None) -> Numbers:
         """Return all payloads under any of *probes*, joined; a payload under several probes is repeated.
@@ -171,18 +156,11 @@ class Buckets:
         return total
 
 
-def equal_ranges(keys: Numbers) -> Iterator[tuple[int, int]]:
-    """Yield start and end of each range of equal *keys*."""
-    if len(keys):
-        changes = (np.flatnonzero(keys[1:] != keys[:-1]) + 1).tolist()
-        yield from pairwise([0, *changes, len(keys)])
-
-
 def _name(scope: int, key: int) -> bytes:
     """Return the name of a bucket's first chunk: scope and key in ascending order, so that a table's buckets lie together.
 
     Names are as short as most keys allow, and no name is a prefix of another. Keys of permuted tables have the number of
-    the table above 40 bits (:meth:`crawler_dedup.hamming.Design.keys`): the name has one byte for this number, one byte for
+    the table above 40 bits (:func:`crawler_dedup.hamming.keys`): the name has one byte for this number, one byte for
     the length of the rest of the key (2 or 5), and the rest.
     """
     table, key_in_table = key >> _TABLE_SHIFT, key & _REST

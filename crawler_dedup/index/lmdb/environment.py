@@ -20,7 +20,7 @@ import lmdb
 import msgspec
 
 from crawler_dedup.errors import IndexUnusable
-from crawler_dedup.index.header import FORMAT, FileFigures, Header, Kind, check_header, decode_header
+from crawler_dedup.index.header import FORMAT, FileFigures, Header, check_header, decode_header
 from crawler_dedup.index.jobs import WRITE_SECONDS, wait_for
 from crawler_dedup.index.layout import META
 from crawler_dedup.index.lmdb.committer import Committer
@@ -161,17 +161,17 @@ class Environment:
                 " the parent before it forks."
             )
 
-    def prepare(self, kind: Kind, spec: Mapping[str, str], libraries: Mapping[str, str], *, fresh: bool) -> Header:
+    def prepare(self, spec: Mapping[str, str], libraries: Mapping[str, str], *, fresh: bool) -> Header:
         """Write the header, or compare a stored header with it; return the stored header.
 
         Args:
             fresh: empty the index first, unless this process has it open already.
 
         Raises:
-            IndexMismatch: the header has another kind or spec.
+            IndexMismatch: the header has another spec.
             IndexUnusable: the index cannot be read or written.
         """
-        header = Header(FORMAT, dict(spec), dict(libraries), kind)
+        header = Header(FORMAT, dict(spec), dict(libraries))
         stored = self.stored_header()
         if stored is None or (fresh and self._users == 1):
             # Another process may have been faster: its header is checked like any other.

@@ -12,7 +12,7 @@ from typing import TypeVar
 import lmdb
 
 from crawler_dedup.errors import IndexUnusable
-from crawler_dedup.index.header import KIND, FileFigures, Header, check_header
+from crawler_dedup.index.header import FileFigures, Header, check_header
 from crawler_dedup.index.index import Index
 from crawler_dedup.index.jobs import WRITE_SECONDS
 from crawler_dedup.index.lmdb.engine import KEEP_MAP_SIZE, disk_bytes
@@ -65,7 +65,7 @@ class DirectoryIndex(Index):
         """
         environment = Environment.open(directory, map_size=map_size)
         try:
-            return cls(environment, environment.prepare(KIND, spec, libraries, fresh=fresh), frozen)
+            return cls(environment, environment.prepare(spec, libraries, fresh=fresh), frozen)
         except BaseException:
             environment.close()
             raise

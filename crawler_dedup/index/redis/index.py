@@ -14,7 +14,7 @@ import msgspec
 
 from crawler_dedup.decision import NO_ANSWER, Decision, Verdict
 from crawler_dedup.errors import IndexMissing, IndexUnusable
-from crawler_dedup.index.header import FORMAT, KIND, FileFigures, Header, check_header
+from crawler_dedup.index.header import FORMAT, FileFigures, Header, check_header
 from crawler_dedup.index.index import Index
 from crawler_dedup.index.jobs import WRITE_SECONDS, wait_for
 from crawler_dedup.index.location import ServerAddress
@@ -113,7 +113,7 @@ class ServerIndex(Index):
             IndexMismatch: the header has another *spec*.
             IndexUnusable: it cannot be opened.
         """
-        ours = Header(FORMAT, dict(spec), dict(libraries), KIND)
+        ours = Header(FORMAT, dict(spec), dict(libraries))
         if fresh and not cls.is_open(address):
             opening.empty(address, ours)
         theirs = opening.begin(address, ours)

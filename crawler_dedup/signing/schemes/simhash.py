@@ -8,14 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import ClassVar, Self
 
 import numpy as np
 
 from crawler_dedup import hamming
 from crawler_dedup.config import Config
-from crawler_dedup.errors import ConfigError
 from crawler_dedup.hamming import BITS, Numbers
 from crawler_dedup.signedpage import Signature
 from crawler_dedup.signing.features import STOP_WORD_UNIT, WEIGHT_UNIT, Features
@@ -37,7 +35,6 @@ class SimHash(FeatureScheme):
         max_distance: largest distance of a match in bits, 0 to 7 (``DEDUP_MAX_DISTANCE``).
         weight: weight of a word that occurs *tf* times; a stop word has half of it. ``tf-idf`` is ``tf^0.75`` times the
             word's idf in the lexicon.
-        tables: number of tables; more tables have longer prefixes and fewer candidates, for distances up to 3.
     """
 
     name: ClassVar[str] = "simhash"
@@ -46,26 +43,14 @@ class SimHash(FeatureScheme):
 
     max_distance: int = Config.max_distance
     weight: str = option("tf^0.75", "tf^0.75|tf|tf-idf")
-    tables: int = option(4, "|".join(map(str, hamming.DESIGNS)))
 
     @classmethod
     def build(cls, options: Mapping[str, str], config: Config) -> Self:
-        scheme = replace(super().build(options, config), max_distance=config.max_distance)
-        reach = scheme._design.max_distance
-        if config.max_distance > reach:
-            raise ConfigError(
-                f"DEDUP_MAX_DISTANCE = {config.max_distance} is not allowed with the scheme simhash tables={scheme.tables};"
-                f" {scheme.tables} tables find distances to {reach}."
-            )
-        return scheme
+        return replace(super().build(options, config), max_distance=config.max_distance)
 
     @property
     def needs_lexicon(self) -> bool:
         return self.weight == "tf-idf"
-
-    @cached_property
-    def _design(self) -> hamming.Design:
-        return hamming.DESIGNS[self.tables]
 
     def sign(self, text: Text) -> Signature:
         return Signature(simhash(self.weigh(self.features_of(text))))
@@ -81,13 +66,13 @@ class SimHash(FeatureScheme):
         return replace(features, weights=np.rint(weights))
 
     def keys(self, signature: Signature) -> Sequence[int]:
-        return self._design.keys(signature.number)
+        return hamming.keys(signature.number)
 
     def probes(self, signature: Signature) -> Sequence[int]:
-        return self._design.probes(signature.number, self.max_distance)
+        return hamming.probes(signature.number, self.max_distance)
 
     def near(self, signature: Signature, filed: Numbers) -> Sequence[int]:
-        return [match.signature for match in hamming.near(signature.number, filed, self.max_distance)]
+        return hamming.near(signature.number, filed, self.max_distance)
 
     def compare(self, new: Signature, kept: Signature) -> Agreement | None:
         return Agreement(distance=hamming.distance(new.number, kept.number))

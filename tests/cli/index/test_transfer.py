@@ -6,8 +6,7 @@ from pathlib import Path
 
 from crawler_dedup import Deduplicator, Verdict
 from crawler_dedup.index.lmdb.index import DirectoryIndex
-from crawler_dedup.index.lmdb.permuted import PermutedIndex
-from tests.support.commandline import invoke, printed_text
+from tests.support.commandline import printed_text
 from tests.support.crawling import article
 from tests.support.indexcommands import CONFIG, PAGES, cli, installed, is_sound, sentence_of
 
@@ -54,15 +53,3 @@ def test_a_damaged_export_is_reported_in_one_sentence_and_changes_nothing(pages:
 
 def test_an_export_that_cannot_be_written_is_reported_in_a_sentence(pages: Path, tmp_path: Path) -> None:
     assert "Error: " in printed_text(cli("export", tmp_path / "no" / "folder", pages, status=2))
-
-
-def test_an_index_of_bare_signatures_is_refused_in_a_sentence(pages: Path, tmp_path: Path) -> None:
-    signatures, file = tmp_path / "signatures", tmp_path / "file"
-    PermutedIndex.open(signatures).close()
-    cli("export", file, pages)
-    for words in (["export", tmp_path / "other"], ["import", file], ["stats"], ["verify"]):
-        refused = printed_text(cli(*words, signatures, status=2))
-        assert "kind: it has 'signatures' / you have 'pages'" in refused
-    for call in (["forget", signatures, "--host", "a.org"], ["why", "http://a.org/", signatures]):
-        assert "kind: it has 'signatures'" in printed_text(invoke(*call, status=2))
-    assert not (tmp_path / "other").exists()
