@@ -33,7 +33,7 @@ from rich.table import Table
 from benchmarks import growth
 from crawler_dedup import Config, Decision
 from crawler_dedup.crawl.childprocess import SigningError
-from crawler_dedup.crawl.slot import DIED, NOT_IN_TIME, NotSigned
+from crawler_dedup.crawl.supervision import DIED, NOT_IN_TIME, NotSigned
 from crawler_dedup.crawl.workers import Workers
 from crawler_dedup.worker.messages import Check, Checked
 from tests.support import peak, processes

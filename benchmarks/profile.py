@@ -43,7 +43,7 @@ STEPS = {
     "gate: identity": ["crawl.gate:Gate.identity_of"],
     "sending to workers": [
         *(f"crawl.workers:Workers.{name}" for name in ("ask", "end_claim", "_send")),
-        *(f"crawl.slot:Slot.{name}" for name in ("add", "_send", "_receive")),
+        *(f"crawl.supervision:SupervisedWorker.{name}" for name in ("add", "_send", "_receive")),
         "crawl.checker:ask_about",
     ],
     "claims": ["crawl.claims:Claims.decide", "crawl.claims:Claims.end"],

@@ -18,7 +18,7 @@ from crawler_dedup.counting import HeavyHitters
 from crawler_dedup.crawl.forms import FormUse
 from crawler_dedup.crawl.gate import JOURNAL_REASONS, SkippedResponses
 from crawler_dedup.crawl.requests import describe_request
-from crawler_dedup.crawl.watchdog import UsedPage
+from crawler_dedup.crawl.suspiciousdrops import UsedPage
 from crawler_dedup.decision import Decision, Verdict
 from crawler_dedup.journal.entry import Event, entry_of, form_of, index_emptied, run_started
 from crawler_dedup.journal.writer import JournalWriter, safe_name

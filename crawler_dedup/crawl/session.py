@@ -17,9 +17,9 @@ from crawler_dedup.crawl.claims import Claims, release_claimed
 from crawler_dedup.crawl.compat import create_looping_call
 from crawler_dedup.crawl.feeds import FeedWatch
 from crawler_dedup.crawl.monitor import Monitor
-from crawler_dedup.crawl.outages import Outages
 from crawler_dedup.crawl.repetitions import Repetitions
 from crawler_dedup.crawl.restorations import Restorations
+from crawler_dedup.crawl.serveroutages import Outages
 from crawler_dedup.crawl.signals import near_duplicate_dropped
 from crawler_dedup.crawl.startup import data_directory, find_warc_directory, journal_path
 from crawler_dedup.crawl.text import declared_encoding

@@ -11,7 +11,7 @@ import pytest
 
 from crawler_dedup import Config, Decision, Deduplicator, Verdict
 from crawler_dedup.crawl.claims import Claims
-from crawler_dedup.crawl.outages import Outages
+from crawler_dedup.crawl.serveroutages import Outages
 from crawler_dedup.index import unfinished
 from crawler_dedup.system.channel import Failure
 from tests.support.crawling import Running, Site, article, crawl_pages, html, start_script
