@@ -67,12 +67,12 @@ STEPS = {
     "packed blocks": ["signing.blocks:pack_blocks"],
     "writing thread: commit": ["index.lmdb.committer:Committer._commit"],
     "writing thread: decisions": ["index.verdicts:Verdicts.decide"],
-    "writing thread: candidates": ["index.tables:Tables.read_buckets"],
+    "writing thread: candidates": ["index.transaction:Transaction.read_buckets"],
     "writing thread: rules": ["rules.matcher:RuleMatcher.choose"],
-    "writing thread: filing": ["index.tables:Tables.add"],
-    "writing thread: settling": ["index.unfinished:end_claim"],
+    "writing thread: filing": ["index.transaction:Transaction.add"],
+    "writing thread: settling": ["index.openclaims:end_claim"],
     "writing thread: what is kept once settled": ["rules.matcher:RuleMatcher.trim"],
-    "writing thread: learning the site": ["index.sites:Sites.count_page"],
+    "writing thread: learning the site": ["index.sites:SiteStore.count_page"],
     "writing thread: counts of sites": ["rules.matcher:SiteCounter.count"],
 }
 """The functions of each step, as ``module:name`` within the package."""

@@ -32,7 +32,8 @@ NUMBERS: BucketTable = b"numbers"
 """Numbers of records, by the place of a page key, an alias or a signature."""
 SIGNATURES: BucketTable = b"tables"
 """Signatures, by scope and key: the number of a permuted table and its prefix (:attr:`crawler_dedup.hamming.Design.tables`),
-or what another scheme files a text under. A SimHash has 4 such tables."""
+or what another scheme files a text under. How many permuted tables there are is the option ``tables`` of
+:mod:`crawler_dedup.signing.schemes.simhash`, and :data:`crawler_dedup.hamming.DESIGNS` says which prefix each has."""
 
 META = b"meta"
 """In a directory: the header, and for bare signatures their number."""

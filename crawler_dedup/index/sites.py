@@ -60,7 +60,7 @@ _encode_head = msgspec.msgpack.Encoder().encode
 _decode_head = msgspec.msgpack.Decoder(SiteHead).decode
 
 
-class Sites:
+class SiteStore:
     """The profiles of sites, within one transaction. A page without a host belongs to no site.
 
     Args:
