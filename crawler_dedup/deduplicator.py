@@ -36,6 +36,8 @@ from crawler_dedup.system.callbacks import Advance, ignore_progress
 class Deduplicator:
     """Decides for each page whether a kept page represents it, and keeps the other pages.
 
+    The decision itself is made in :mod:`crawler_dedup.index.verdicts`.
+
     Safe to use from several threads, and from several processes on one index.
 
     Each opening is a run of the index, which ends with :meth:`close`. If the process is killed instead, the pages that it

@@ -1,6 +1,7 @@
 """The claims of a crawl: a page that passed holds its place in the index until its handling has ended.
 
-A page that is similar to a page which is still being handled waits for the end of that page's claim.
+A page that is similar to a page which is still being handled waits for the end of that page's claim. Whether a claim ends
+settled or released, :mod:`crawler_dedup.settling` decides by what becomes of the page's items.
 """
 
 from __future__ import annotations

@@ -30,7 +30,7 @@ from crawler_dedup.worker.messages import (
     CLAIM_BITS,
     SETTINGS,
     Close,
-    End,
+    EndClaim,
     Job,
     LogLine,
     Ready,
@@ -162,7 +162,7 @@ class Workers:
 
         Raises :class:`IndexUnusable`.
         """
-        job = End(decision.scope, decision.key, decision.claim, settled)
+        job = EndClaim(decision.scope, decision.key, decision.claim, settled)
         return self._send(job, b"", self._worker_of(decision.claim))
 
     def _worker_of(self, claim: int) -> SupervisedWorker | None:

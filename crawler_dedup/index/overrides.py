@@ -1,4 +1,4 @@
-"""What people have said about pages: it is asked before the rules, and no threshold overrules it."""
+"""What people have said about pages. :mod:`crawler_dedup.index.verdicts` asks it before the rules: no threshold overrules it."""
 
 from __future__ import annotations
 

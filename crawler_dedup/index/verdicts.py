@@ -166,7 +166,9 @@ class Verdicts:
                 changes.lost_aliases.append((number, key))
         return None
 
-    def _judge_unchanged(self, page: SignedPage, number: int, record: Record, match: Match, changes: _Changes) -> Decision:
+    def _judge_unchanged(
+        self, page: SignedPage, number: int, record: Record, match: Match, changes: _Changes
+    ) -> Decision:
         """Decide about an unchanged page. Its record is kept, so that many small changes add up to a change.
 
         A page that is being handled is not kept yet: the present visit replaces it, however the other visit ends.

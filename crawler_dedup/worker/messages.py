@@ -104,8 +104,8 @@ class Offer(msgspec.Struct, array_like=True, frozen=True, tag=True):
     is_dry: bool
 
 
-class End(msgspec.Struct, array_like=True, frozen=True, tag=True):
-    """End a claim (:meth:`Deduplicator.end_claim`)."""
+class EndClaim(msgspec.Struct, array_like=True, frozen=True, tag=True):
+    """EndClaim a claim (:meth:`Deduplicator.end_claim`)."""
 
     scope: str
     key: str
@@ -167,7 +167,7 @@ class Close(msgspec.Struct, array_like=True, frozen=True, tag=True):
 
 
 Job = (
-    Check | Offer | End | ExtractText | MakeOwnText | Measure | ListRestorations | EndRestorations | KeepAddress | Close
+    Check | Offer | EndClaim | ExtractText | MakeOwnText | Measure | ListRestorations | EndRestorations | KeepAddress | Close
 )
 
 
