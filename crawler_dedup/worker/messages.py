@@ -105,7 +105,7 @@ class Offer(msgspec.Struct, array_like=True, frozen=True, tag=True):
 
 
 class EndClaim(msgspec.Struct, array_like=True, frozen=True, tag=True):
-    """EndClaim a claim (:meth:`Deduplicator.end_claim`)."""
+    """End a claim (:meth:`Deduplicator.end_claim`)."""
 
     scope: str
     key: str
