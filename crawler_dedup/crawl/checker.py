@@ -15,7 +15,7 @@ from scrapy.http import Request, Response
 from crawler_dedup.config import Config
 from crawler_dedup.crawl.childprocess import SigningError
 from crawler_dedup.crawl.claims import Question
-from crawler_dedup.crawl.forms import Forms
+from crawler_dedup.crawl.formcounts import Forms
 from crawler_dedup.crawl.gate import Gate, Identity, action_of
 from crawler_dedup.crawl.restorations import META_RESTORED
 from crawler_dedup.crawl.session import Session
@@ -122,7 +122,7 @@ class Checker:
         return decision
 
     def _watch_form(self, page: SignedPage, forms: Sequence[bytes], decision: Decision) -> None:
-        """Warn about pages of one form that pass (:mod:`crawler_dedup.crawl.forms`). The decision stays as it is."""
+        """Warn about pages of one form that pass (:mod:`crawler_dedup.crawl.formcounts`). The decision stays as it is."""
         form = self._forms.add(page.url, forms)
         if form is not None:
             self._monitor.report_form(form, decision, page)

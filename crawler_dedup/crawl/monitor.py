@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from crawler_dedup.config import Config
 from crawler_dedup.counting import HeavyHitters
-from crawler_dedup.crawl.forms import FormUse
+from crawler_dedup.crawl.formcounts import FormUse
 from crawler_dedup.crawl.gate import JOURNAL_REASONS, SkippedResponses
 from crawler_dedup.crawl.requests import describe_request
 from crawler_dedup.crawl.suspiciousdrops import UsedPage
@@ -227,7 +227,7 @@ class Monitor:
         )
 
     def report_form(self, form: FormUse, decision: Decision, page: SignedPage) -> None:
-        """Warn of many passed pages with one form, the latest of which is *page* (:mod:`crawler_dedup.crawl.forms`)."""
+        """Warn of many passed pages with one form, the latest of which is *page* (:mod:`crawler_dedup.crawl.formcounts`)."""
         self._forms.append((form, decision, page))
         self.count("forms")
         self.log(

@@ -167,7 +167,16 @@ class Close(msgspec.Struct, array_like=True, frozen=True, tag=True):
 
 
 Job = (
-    Check | Offer | EndClaim | ExtractText | MakeOwnText | Measure | ListRestorations | EndRestorations | KeepAddress | Close
+    Check
+    | Offer
+    | EndClaim
+    | ExtractText
+    | MakeOwnText
+    | Measure
+    | ListRestorations
+    | EndRestorations
+    | KeepAddress
+    | Close
 )
 
 
