@@ -15,10 +15,10 @@ from crawler_dedup.errors import IndexMissing, IndexUnusable
 from crawler_dedup.index.header import FileFigures, Header
 from crawler_dedup.index.jobs import WRITE_SECONDS
 from crawler_dedup.index.limits import MAX_EMPTIED_SITES, MAX_FORGOTTEN, MAX_MERGED_SITES, MAX_OVERRIDES
-from crawler_dedup.index.matcher import Filing, Matcher
 from crawler_dedup.index.openclaims import OpenClaims, end_claim, touch_run
 from crawler_dedup.index.overrides import Override
 from crawler_dedup.index.profiles import SiteFigures, Snapshot, StoredSite, site_key
+from crawler_dedup.index.protocols import Filing, Matcher
 from crawler_dedup.index.records import Record
 from crawler_dedup.index.runs import Run, RunEntry, wall_clock
 from crawler_dedup.index.transaction import Transaction

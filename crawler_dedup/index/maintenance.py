@@ -21,8 +21,8 @@ from crawler_dedup.index.index import Index
 from crawler_dedup.index.lmdb.engine import DATA_FILE, damaged_error
 from crawler_dedup.index.lmdb.index import DirectoryIndex
 from crawler_dedup.index.location import Location, ServerAddress
-from crawler_dedup.index.matcher import Filing
 from crawler_dedup.index.profiles import FrozenProfiles, SiteFigures, StoredSite
+from crawler_dedup.index.protocols import Filing
 from crawler_dedup.index.records import Record
 from crawler_dedup.system.callbacks import Advance, ignore_progress
 from crawler_dedup.system.extras import require_extra

@@ -15,9 +15,9 @@ import msgspec
 from crawler_dedup.config import Config
 from crawler_dedup.decision import BEING_HANDLED, Decision, Match, Verdict
 from crawler_dedup.index.limits import MAX_COMPARED, MAX_KNOWN_SNAPSHOTS
-from crawler_dedup.index.matcher import Matcher
 from crawler_dedup.index.overrides import NO_OVERRIDES, Override, Overrides, make_override
 from crawler_dedup.index.profiles import Snapshot, site_key
+from crawler_dedup.index.protocols import Matcher
 from crawler_dedup.index.records import Record, name_page, shorten_key
 from crawler_dedup.index.runs import RecordState, wall_clock
 from crawler_dedup.index.transaction import Transaction

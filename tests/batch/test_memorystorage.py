@@ -13,9 +13,9 @@ from crawler_dedup import Decision, Match, SignedPage
 from crawler_dedup.batch.memorystorage import MemoryStorage
 from crawler_dedup.index.limits import MAX_REPRESENTATIVES, MAX_UNDER_TITLE
 from crawler_dedup.index.lmdb.index import DirectoryIndex
-from crawler_dedup.index.matcher import Matcher
 from crawler_dedup.index.packing import RecentRows
 from crawler_dedup.index.profiles import FrozenProfiles
+from crawler_dedup.index.protocols import Matcher
 from crawler_dedup.index.transaction import Transaction
 from crawler_dedup.index.verdicts import RunContext, Verdicts
 from tests.support.indexing import SPEC, ByDistance

@@ -10,7 +10,7 @@ import numpy as np
 from crawler_dedup.index.index import Index
 from crawler_dedup.index.layout import NUMBERS, SIGNATURES, place_entry, place_of_name, place_of_signature
 from crawler_dedup.index.lmdb.index import DirectoryIndex
-from crawler_dedup.index.matcher import Filing
+from crawler_dedup.index.protocols import Filing
 from crawler_dedup.index.records import hash_scope, name_page
 from crawler_dedup.index.transaction import Transaction
 

@@ -20,9 +20,9 @@ from crawler_dedup.index.lmdb.environment import Environment
 from crawler_dedup.index.lmdb.runlocks import RunLock, lock_file, remove_dead_locks
 from crawler_dedup.index.lmdb.storage import Databases, DirectoryStorage
 from crawler_dedup.index.lmdb.verification import find_problems
-from crawler_dedup.index.matcher import Filing
 from crawler_dedup.index.packing import RecentRows
 from crawler_dedup.index.profiles import FrozenProfiles
+from crawler_dedup.index.protocols import Filing
 from crawler_dedup.index.runs import Alive, Run
 from crawler_dedup.index.transaction import Transaction
 from crawler_dedup.system.callbacks import Advance, ignore_progress

@@ -14,7 +14,7 @@ from crawler_dedup.hamming import Numbers
 from crawler_dedup.index.layout import NUMBERS, SIGNATURES, place_entry, place_of_signature
 from crawler_dedup.index.lmdb.buckets import Tally, tally
 from crawler_dedup.index.lmdb.storage import Databases
-from crawler_dedup.index.matcher import Filing
+from crawler_dedup.index.protocols import Filing
 from crawler_dedup.index.records import Record, hash_scope
 from crawler_dedup.index.transaction import Transaction, places_of
 from crawler_dedup.system.callbacks import Advance

@@ -18,11 +18,11 @@ from crawler_dedup.index.header import FORMAT, KIND, FileFigures, Header, check_
 from crawler_dedup.index.index import Index
 from crawler_dedup.index.jobs import WRITE_SECONDS, wait_for
 from crawler_dedup.index.location import ServerAddress
-from crawler_dedup.index.matcher import Filing, Matcher
 from crawler_dedup.index.packing import RecentRows
 from crawler_dedup.index.profiles import FrozenProfiles
+from crawler_dedup.index.protocols import Filing, Matcher
 from crawler_dedup.index.records import Record
-from crawler_dedup.index.redis import opening, scripts
+from crawler_dedup.index.redis import creation, scripts
 from crawler_dedup.index.redis.changelog import State
 from crawler_dedup.index.redis.client import Client
 from crawler_dedup.index.redis.connection import ServerConnection, read_time
@@ -115,8 +115,8 @@ class ServerIndex(Index):
         """
         ours = Header(FORMAT, dict(spec), dict(libraries), KIND)
         if fresh and not cls.is_open(address):
-            opening.empty(address, ours)
-        theirs = opening.begin(address, ours)
+            creation.empty(address, ours)
+        theirs = creation.begin(address, ours)
         check_header(str(address), theirs, ours)
         return cls(address, theirs, cache_bytes=cache_bytes, frozen=frozen)
 
@@ -135,7 +135,7 @@ class ServerIndex(Index):
             IndexMismatch: the header has another *spec*, format or kind.
             IndexUnusable: it cannot be opened.
         """
-        header = opening.read_header(address)
+        header = creation.read_header(address)
         check_header(str(address), header, header.expected(spec))
         return cls(address, header, readonly=readonly, fails_if_emptied=True)
 
@@ -147,7 +147,7 @@ class ServerIndex(Index):
     @staticmethod
     def is_at(address: ServerAddress) -> bool:
         """Return whether there is an index at *address*. Raises :class:`IndexUnusable` without the server."""
-        return opening.is_at(address)
+        return creation.is_at(address)
 
     @property
     def name(self) -> str:
