@@ -28,7 +28,7 @@ from crawler_dedup.index.profiles import FrozenProfiles
 from crawler_dedup.index.protocols import Filing
 from crawler_dedup.index.records import Record, hash_scope, name_page
 from crawler_dedup.index.runs import Alive, Runs
-from crawler_dedup.index.sites import SiteStore
+from crawler_dedup.index.sitestore import SiteStore
 from crawler_dedup.index.storage import Storage
 
 _VERSION, _VERSION_BYTES = b"version", 8
