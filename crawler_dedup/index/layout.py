@@ -31,9 +31,8 @@ BucketTable = Literal[b"numbers", b"tables"]
 NUMBERS: BucketTable = b"numbers"
 """Numbers of records, by the place of a page key, an alias or a signature."""
 SIGNATURES: BucketTable = b"tables"
-"""Signatures, by scope and key: the number of a permuted table and its prefix (:attr:`crawler_dedup.hamming.Design.tables`),
-or what another scheme files a text under. How many permuted tables there are is the option ``tables`` of
-:mod:`crawler_dedup.signing.schemes.simhash`, and :data:`crawler_dedup.hamming.DESIGNS` says which prefix each has."""
+"""Signatures, by scope and key: the number of a permuted table and its prefix, or what another scheme files a text under.
+How many permuted tables a SimHash has, usually 4, is in :mod:`crawler_dedup.hamming`."""
 
 META = b"meta"
 """In a directory: the header, and for bare signatures their number."""
