@@ -237,9 +237,8 @@ class Workers:
 
     def join_again(self) -> None:
         """Let other workers join another run, after the index on a server was emptied, or the run was declared dead."""
-        if not any(
-            worker.is_starting for worker in self._supervised
-        ):  # else another page has learned it at the same time
+        # Otherwise another page has learned it at the same time.
+        if not any(worker.is_starting for worker in self._supervised):
             self._begin_run()
             for worker in self._supervised:
                 worker.replace()
