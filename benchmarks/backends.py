@@ -27,7 +27,7 @@ from rich.table import Table
 from crawler_dedup import Config, Decision, SignedPage
 from crawler_dedup.index.index import Index
 from crawler_dedup.index.location import Location, ServerAddress
-from crawler_dedup.index.maintenance import CACHE_BYTES, make_pages
+from crawler_dedup.index.maintenance import CACHE_BYTES, open_or_create_index
 from crawler_dedup.index.redis.connection import ServerConnection
 from crawler_dedup.index.verdicts import RunContext
 from crawler_dedup.rules.matcher import RuleMatcher
@@ -71,7 +71,7 @@ class Crawl:
     def __init__(self, location: Location, signer: Signer, cache_bytes: int = CACHE_BYTES) -> None:
         self._server = ServerConnection(location) if isinstance(location, ServerAddress) else None
         self._matcher = RuleMatcher(signer)
-        self.pages: Index = make_pages(location, signer.spec, signer.libraries, cache_bytes=cache_bytes)
+        self.pages: Index = open_or_create_index(location, signer.spec, signer.libraries, cache_bytes=cache_bytes)
         self._run = self.pages.begin_run()
         self._context = RunContext(self._run.number, 60, clock=self._run.now)
         self._claiming = replace(self._context, next_claim=itertools.count(1).__next__)

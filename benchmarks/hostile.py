@@ -32,7 +32,7 @@ from rich.table import Table
 
 from benchmarks import growth
 from crawler_dedup import Config
-from crawler_dedup.crawl.slot import DIED, NOT_IN_TIME
+from crawler_dedup.crawl.supervision import DIED, NOT_IN_TIME
 from crawler_dedup.crawl.workers import Workers
 from crawler_dedup.errors import DedupError
 from crawler_dedup.system.channel import Failure

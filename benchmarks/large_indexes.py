@@ -21,7 +21,7 @@ from benchmarks.data import sources, workers
 from benchmarks.sizes import disguise, sign, words_of
 from crawler_dedup import Config, SignedPage
 from crawler_dedup.index.location import Location
-from crawler_dedup.index.maintenance import make_pages
+from crawler_dedup.index.maintenance import open_or_create_index
 from crawler_dedup.index.profiles import NO_SNAPSHOT, StoredSite, site_key
 from crawler_dedup.index.records import Record
 from crawler_dedup.index.runs import wall_clock
@@ -90,7 +90,7 @@ def _fill_index(
     kept: Path, kind: str, location: Location, signed: Sequence[SignedPage], hosts: int, save: Callable[[], object]
 ) -> None:
     signer, matcher, now = Signer(CONFIG), RuleMatcher(Signer(CONFIG)), wall_clock()
-    index = make_pages(location, signer.spec, signer.libraries)
+    index = open_or_create_index(location, signer.spec, signer.libraries)
     done = read_filled(kept, kind).hosts
     waiting = make_hosts(signed, done, hosts)
     while batch := list(islice(waiting, _FILED // _PAGES_OF_HOST)):

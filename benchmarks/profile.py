@@ -42,7 +42,7 @@ STEPS = {
     "gate: identity": ["crawl.gate:Gate.identity_of"],
     "messages to the worker and from it": [
         *(f"crawl.workers:Workers.{name}" for name in ("check", "ask", "end_claim", "_send")),
-        *(f"crawl.slot:Slot.{name}" for name in ("add", "_send", "_receive")),
+        *(f"crawl.supervision:SupervisedWorker.{name}" for name in ("add", "_send", "_receive")),
         *(f"crawl.childprocess:ChildProcess.{name}" for name in ("send", "_write", "_read")),
     ],
     "claims": ["crawl.claims:Claims.decide", "crawl.claims:Claims.end"],
@@ -66,12 +66,12 @@ STEPS = {
     "packed blocks": ["signing.blocks:pack_blocks"],
     "writing thread: commit": ["index.lmdb.committer:Committer._commit"],
     "writing thread: decisions": ["index.verdicts:Verdicts.decide"],
-    "writing thread: candidates": ["index.tables:Tables.read_buckets"],
+    "writing thread: candidates": ["index.transaction:Transaction.read_buckets"],
     "writing thread: rules": ["rules.matcher:RuleMatcher.choose"],
-    "writing thread: filing": ["index.tables:Tables.add"],
-    "writing thread: settling": ["index.unfinished:end_claim"],
+    "writing thread: filing": ["index.transaction:Transaction.add"],
+    "writing thread: settling": ["index.openclaims:end_claim"],
     "writing thread: what is kept once settled": ["rules.matcher:RuleMatcher.trim"],
-    "writing thread: learning the site": ["index.sites:Sites.count_page"],
+    "writing thread: learning the site": ["index.sitestore:SiteStore.count_page"],
     "writing thread: counts of sites": ["rules.matcher:SiteCounter.count"],
 }
 """The functions of each step, as ``module:name`` within the package."""

@@ -16,7 +16,7 @@ from crawler_dedup.config.settings import default_scope, scope_of
 from crawler_dedup.decision import Decision, Match
 from crawler_dedup.index.index import Index
 from crawler_dedup.index.location import Location, ServerAddress, find_location
-from crawler_dedup.index.maintenance import make_pages, read_profiles
+from crawler_dedup.index.maintenance import open_or_create_index, read_profiles
 from crawler_dedup.index.opening import Opening
 from crawler_dedup.index.profiles import FrozenProfiles, ProfileCheck
 from crawler_dedup.index.runs import Run
@@ -35,6 +35,8 @@ from crawler_dedup.system.callbacks import Advance, ignore_progress
 
 class Deduplicator:
     """Decides for each page whether a kept page represents it, and keeps the other pages.
+
+    The decision itself is made in :mod:`crawler_dedup.index.verdicts`.
 
     Safe to use from several threads, and from several processes on one index.
 
@@ -67,7 +69,7 @@ class Deduplicator:
         self._closed = False
         self._stored_until: float | None = None
         config = signer.config
-        store = make_pages(
+        store = open_or_create_index(
             location, signer.spec, signer.libraries, map_size=config.map_size, fresh=config.fresh, frozen=profiles
         )
         self._opened = Opening.begin(store, config, claims or count(1), lambda: self._stored_until, begin_run)

@@ -16,7 +16,7 @@ from crawler_dedup.crawl.signals import work_matched
 from crawler_dedup.crawl.startup import FilterOff, config_of, directory_of, is_preview, refusal_logged
 from crawler_dedup.crawl.text import declared_encoding, shown_text
 from crawler_dedup.errors import BeyondLimits
-from crawler_dedup.signing.features import MAX_CHARS
+from crawler_dedup.signing.limits import MAX_CHARS
 from crawler_dedup.signing.parsing import decode_text
 from crawler_dedup.system.logs import LogThrottle, logger_without_credentials
 from crawler_dedup.works.library import Library

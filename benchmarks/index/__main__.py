@@ -237,7 +237,7 @@ def _of_pages(plan: Plan, report: Report) -> None:
     if not directory.exists():
         durable.file_pages(directory, islice(fresh(plan.seed, 0), min(plan.n, _PAGES)), plan.seed)
         _page_size(directory, report)
-    with durable.open_pages(directory) as deduplicator:
+    with durable.open_index(directory) as deduplicator:
         filed = len(deduplicator)
         supply = pages(fresh(plan.seed, filed), filed)  # not those that an earlier run has filed
         ways = durable.page_ways(deduplicator, plan.single, plan.grouped // 2)
@@ -245,7 +245,7 @@ def _of_pages(plan: Plan, report: Report) -> None:
 
 
 def _page_size(directory: Path, report: Report) -> None:
-    with durable.open_pages(directory) as deduplicator:
+    with durable.open_index(directory) as deduplicator:
         count = len(deduplicator)
     sizes = durable.database_bytes(directory)
     sizes["all databases"] = sum(sizes.values())

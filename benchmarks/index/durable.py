@@ -109,7 +109,7 @@ def _start_page(deduplicator: Deduplicator, page: SignedPage) -> Future[bool]:
     return settled
 
 
-def open_pages(directory: Path) -> Deduplicator:
+def open_index(directory: Path) -> Deduplicator:
     """Return the index of pages in *directory*."""
     return Deduplicator.open(directory, _CONFIG)
 
@@ -117,7 +117,7 @@ def open_pages(directory: Path) -> Deduplicator:
 def file_pages(directory: Path, signatures: Iterable[int], seed: int) -> None:
     """File a page for each signature in a new index, 64 in a transaction."""
     supply = pages(signatures, seed)
-    with open_pages(directory) as deduplicator:
+    with open_index(directory) as deduplicator:
         while batch := list(islice(supply, WAITING)):
             deduplicator.decide(batch)
 

@@ -18,7 +18,7 @@ from crawler_dedup.errors import DedupError
 from crawler_dedup.index.packing import RecentRows
 from crawler_dedup.index.profiles import FrozenProfiles, Snapshot
 from crawler_dedup.index.records import Record
-from crawler_dedup.index.tables import Tables
+from crawler_dedup.index.transaction import Transaction
 from crawler_dedup.index.verdicts import RunContext, Verdicts
 from crawler_dedup.rules.matcher import RuleMatcher
 from crawler_dedup.signedpage import SignedPage
@@ -123,11 +123,11 @@ def decide_pages(
         DedupError: memory does not suffice.
     """
     storage = MemoryStorage(file)
-    tables = Tables(storage, {}, RecentRows(), profiles)
-    verdicts = Verdicts(tables, matcher, RunContext(), now=1)
+    txn = Transaction(storage, {}, RecentRows(), profiles)
+    verdicts = Verdicts(txn, matcher, RunContext(), now=1)
     place_of = array("q", [_NO_PLACE])  # the place of each filed page, by its number
     for record in existing:
-        tables.add(record, matcher)
+        txn.add(record, matcher)
         place_of.append(_NO_PLACE)
         _require_memory(storage, memory)
     for place in order.tolist():
@@ -140,7 +140,7 @@ def decide_pages(
         if decision.verdict not in (Verdict.DUPLICATE, Verdict.UNCHANGED) or kept is None:
             yield PlacedDecision(place, decision.verdict)
             continue
-        recorded = tables.find(page.scope, kept.key)
+        recorded = txn.find(page.scope, kept.key)
         representative = _NO_PLACE if recorded is None else place_of[recorded[0]]
         if representative == _NO_PLACE:
             address = decision.duplicate_of or decision.url

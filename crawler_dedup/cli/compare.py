@@ -139,12 +139,12 @@ def _load_stored(url: str, target: Target | None) -> FetchedPage | None:
 
 
 def _config_of(target: Target) -> Config:
-    with closing(maintenance.open_pages(target.index)) as pages:
+    with closing(maintenance.open_index(target.index)) as pages:
         return config_from_spec(pages.header.spec, target.config)
 
 
 def _find_sites(target: Target, new: SignedPage, kept: SignedPage) -> PairSites:
-    with closing(maintenance.open_pages(target.index)) as pages:
+    with closing(maintenance.open_index(target.index)) as pages:
         return find_sites(pages, target.journals, new.scope, new.url, kept.url)
 
 

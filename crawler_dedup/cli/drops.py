@@ -27,7 +27,7 @@ from crawler_dedup.cli.terminal import iso_time, make_console, make_table, print
 from crawler_dedup.inspection.drops import DropCounts, DropReader, DropSummary, RunDrops, summarise_drops
 from crawler_dedup.journal.entry import Entry
 from crawler_dedup.journal.reader import Journals, sample
-from crawler_dedup.journal.runs import format_period
+from crawler_dedup.journal.runperiods import format_period
 
 _MIN_ADDRESS = 20  # characters of an address on a narrow terminal
 _WIDE = 100  # columns that a terminal must have for the time to be printed

@@ -13,7 +13,7 @@ from crawler_dedup.cli.options import json_option
 from crawler_dedup.cli.progress import progress_bars
 from crawler_dedup.cli.project import TargetOptions, target_options
 from crawler_dedup.cli.terminal import make_console, make_table, print_json, printable, quantity
-from crawler_dedup.index.maintenance import open_pages
+from crawler_dedup.index.maintenance import open_index
 from crawler_dedup.inspection.mirrors import find_redundant_hosts
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ def _read_drops(options: TargetOptions) -> Iterator[DropTable]:
 
     target = options.find(needs_journal=True)
     with closing(DropTable(target.config.max_distance)) as table:
-        with progress_bars() as start, closing(open_pages(target.index)) as pages:
+        with progress_bars() as start, closing(open_index(target.index)) as pages:
             table.read_index(pages, start("reading the index", len(pages)))
             table.read_journals(target.journals, advance=start("reading the journal", target.journals.size))
         if table.damaged:

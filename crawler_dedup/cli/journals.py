@@ -16,7 +16,7 @@ from crawler_dedup.decision import describe_figures
 from crawler_dedup.errors import DedupError
 from crawler_dedup.journal.entry import DUPLICATES, Entry
 from crawler_dedup.journal.reader import Journals, Selection
-from crawler_dedup.journal.runs import RunPeriods, describe_runs, format_period
+from crawler_dedup.journal.runperiods import RunPeriods, describe_runs, format_period
 from crawler_dedup.urls import host_of
 
 if TYPE_CHECKING:
@@ -64,14 +64,14 @@ class WantedDrops:
         Raises:
             click.BadParameter, DedupError: as :meth:`select`, and if the index cannot be read.
         """
-        from crawler_dedup.index.maintenance import open_pages, read_records  # noqa: PLC0415  (loads numpy)
+        from crawler_dedup.index.maintenance import open_index, read_records  # noqa: PLC0415  (loads numpy)
         from crawler_dedup.inspection.drops import DropReader  # noqa: PLC0415
         from crawler_dedup.inspection.marks import OutdatedMarks  # noqa: PLC0415
 
         selection = self.select(journals)
         if selection.run or not journals.find_past().has_marks:
             return DropReader(selection)
-        with closing(open_pages(index)) if index else nullcontext() as pages, progress_bars() as start:
+        with closing(open_index(index)) if index else nullcontext() as pages, progress_bars() as start:
             records = read_records(pages, start("reading the index", len(pages))) if pages else ()
             outdated = OutdatedMarks(journals, records, start("reading the journal", 2 * journals.size))
         return DropReader(selection, outdated)

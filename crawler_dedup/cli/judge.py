@@ -194,7 +194,7 @@ class _DropViewer:
 def _make_viewer(target: Target, entries: Sequence[Entry], *, fetches: bool) -> _DropViewer:
     wanted = {(entry.scope, entry.duplicate_of) for entry in entries}
     kept: dict[ScopedUrl, Record] = {}
-    with closing(maintenance.open_pages(target.index)) as pages, progress_bars() as start:
+    with closing(maintenance.open_index(target.index)) as pages, progress_bars() as start:
         for record in maintenance.read_records(pages, start("reading the index", len(pages))):
             address = record.page.scope, record.page.url
             if address in wanted:

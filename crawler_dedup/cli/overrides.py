@@ -98,7 +98,7 @@ def overrides(index: Location | None, settings: Sequence[str], *, json: bool) ->
       crawler-dedup overrides --json
     """
     location = find_index(index, read_config(settings))
-    with closing(maintenance.open_pages(location)) as pages:
+    with closing(maintenance.open_index(location)) as pages:
         stored = pages.list_overrides()
     if json:
         fields = (

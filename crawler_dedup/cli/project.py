@@ -13,6 +13,7 @@ from crawler_dedup.config import PREFIX, Config, nearest_settings
 from crawler_dedup.errors import ConfigError, DedupError
 from crawler_dedup.index.location import Location, find_location
 from crawler_dedup.inspection.stored import StoredPages, id_of
+from crawler_dedup.journal.paths import journal_path
 from crawler_dedup.journal.reader import Journals
 
 JUDGED = "judged"
@@ -39,9 +40,8 @@ class Target:
     @property
     def warc_directory(self) -> Path:
         """Where the WARC files of dropped pages are: beside the index or, if it is on a server, beside the journal."""
-        if isinstance(self.index, Path) or not self.config.journal:
-            return self.directory
-        return (self.directory / (self.config.journal % {"time": "", "name": ""})).parent
+        journal = journal_path(self.config.journal, self.directory)
+        return self.directory if isinstance(self.index, Path) or journal is None else journal.parent
 
     def find_stored(self, key: Callable[[Any], Hashable] = id_of) -> StoredPages:
         """Find the dropped pages in WARC files by *key*; print a sentence about a file that cannot be read to its end."""

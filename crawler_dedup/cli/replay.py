@@ -72,7 +72,7 @@ def replay(index: Location | None, json: bool, settings: Sequence[str]) -> None:
     stored = read_directory(target.warc_directory, problems)
     counts, changes = Counter[str](), Counter[str]()
     shown = defaultdict[str, list[str]](list)
-    with closing(maintenance.open_pages(target.index)) as pages:
+    with closing(maintenance.open_index(target.index)) as pages:
         spec = pages.header.spec
         present, other = (Signer(config_from_spec(spec, config)) for config in (read_config(()), target.config))
         changed = _decide_again(stored, pages, present, other, counts)

@@ -16,8 +16,8 @@ from crawler_dedup.cli.options import json_option, last_option, output_file_opti
 from crawler_dedup.cli.progress import progress_bars
 from crawler_dedup.cli.project import TargetOptions, target_options
 from crawler_dedup.cli.terminal import iso_time, print_json, quantity
-from crawler_dedup.index.maintenance import open_pages
-from crawler_dedup.journal.runs import describe_runs
+from crawler_dedup.index.maintenance import open_index
+from crawler_dedup.journal.runperiods import describe_runs
 from crawler_dedup.system.extras import require_extra
 from crawler_dedup.system.files import open_replacement
 
@@ -52,7 +52,7 @@ def report(output: Path, last: bool, run: str, json: bool, options: TargetOption
     target = options.find()
     run = choose_run(run, last, target.journals)
     journal_bytes = JOURNAL_PASSES * target.journals.size
-    with progress_bars() as start, closing(open_pages(target.index)) as pages:
+    with progress_bars() as start, closing(open_index(target.index)) as pages:
         read_records, read_journals = start("index", len(pages)), start("journal", journal_bytes)
         figures = collect(pages, target.journals, run, read_records, read_journals)
         content = render(figures, target.config.max_distance, datetime.now(UTC)).encode()

@@ -21,12 +21,12 @@ from crawler_dedup.index.records import Record
 from crawler_dedup.inspection.compare import InspectedPage, inspect_page
 from crawler_dedup.inspection.comparison import compare_pages
 from crawler_dedup.inspection.fetching import fetch_page
+from crawler_dedup.inspection.history import JOURNAL_PASSES, AddressHistory, PageHistory, find_history
 from crawler_dedup.inspection.lacks import find_lacks, find_nearest, find_similar
 from crawler_dedup.inspection.sites import PairSites
 from crawler_dedup.inspection.stored import id_of
-from crawler_dedup.inspection.why import JOURNAL_PASSES, AddressHistory, PageHistory, find_history
 from crawler_dedup.journal.entry import Entry
-from crawler_dedup.journal.runs import format_period
+from crawler_dedup.journal.runperiods import format_period
 from crawler_dedup.rules.matcher import ConfiguredScheme
 from crawler_dedup.rules.table import decide
 from crawler_dedup.signing.schemes import scheme_of
@@ -98,7 +98,7 @@ def why(url: str, fetch: bool, everything: bool, json: bool, options: TargetOpti
 
 def _find_history(url: str, target: Target) -> tuple[AddressHistory, Config]:
     """Return what is known about *url*, and the settings with which the index was made."""
-    with closing(maintenance.open_pages(target.index)) as pages, progress_bars() as start:
+    with closing(maintenance.open_index(target.index)) as pages, progress_bars() as start:
         history = find_history(
             url,
             pages,
@@ -276,7 +276,7 @@ def _print_nearest(record: Record, config: Config, target: Target) -> None:
     """Fetch a kept page, and print what the nearest other kept page lacks of it."""
     signer = Signer(config)
     page = _fetch(signer, record.page.url, record.page.scope)
-    with closing(maintenance.open_pages(target.index)) as pages:
+    with closing(maintenance.open_index(target.index)) as pages:
         pair = None if page.page.unsigned else find_nearest(pages, signer, page.page, record.page.url)
     if page.page.unsigned:
         click.echo(f"In its present state it is not compared with other pages: {page.page.unsigned}.")

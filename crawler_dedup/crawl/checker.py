@@ -15,13 +15,13 @@ from scrapy.http import Request, Response
 from crawler_dedup.config import Config
 from crawler_dedup.crawl.childprocess import SigningError
 from crawler_dedup.crawl.claims import Question
-from crawler_dedup.crawl.forms import Forms
+from crawler_dedup.crawl.formcounts import Forms
 from crawler_dedup.crawl.gate import Gate, Identity, action_of
 from crawler_dedup.crawl.restorations import META_RESTORED
 from crawler_dedup.crawl.session import Session
-from crawler_dedup.crawl.slot import NotSigned
+from crawler_dedup.crawl.supervision import NotSigned
+from crawler_dedup.crawl.suspiciousdrops import SuspiciousDrops
 from crawler_dedup.crawl.text import declared_encoding
-from crawler_dedup.crawl.watchdog import Watchdog
 from crawler_dedup.decision import Decision, Verdict
 from crawler_dedup.errors import DedupError
 from crawler_dedup.signedpage import SignedPage, clean_identifier, escape_surrogates
@@ -53,7 +53,7 @@ class Checker:
         self._monitor = session.monitor
         self._gate = gate
         self._config = config
-        self._watchdog = Watchdog()
+        self._suspicious_drops = SuspiciousDrops()
         self._forms = Forms()
 
     async def check(self, request: Request, response: Response) -> CheckedResponse | None:
@@ -86,12 +86,12 @@ class Checker:
             if question is None or question.page is None
             else msgspec.structs.replace(question.page, size=len(response.body))
         )
-        overused = self._watchdog.count_duplicate(decision)
+        overused = self._suspicious_drops.count_duplicate(decision)
         if overused is not None:
             self._monitor.report_overused_page(decision, overused)
         repeats = visit is not None and visit.is_repetition(decision)
         drops = action != "mark" and (repeats or is_unwanted(decision, response, self._config))
-        if drops and identity is not None and self._watchdog.dropped_too_often(decision, identity.address):
+        if drops and identity is not None and self._suspicious_drops.dropped_too_often(decision, identity.address):
             drops, decision = False, replace(decision, verdict=Verdict.UNCHECKED, reason=_DROPPED_TOO_OFTEN)
         if page is not None and (decision.verdict is Verdict.NEW or page.unsigned):
             self._watch_form(page, question.forms if question else (), decision)
@@ -122,7 +122,7 @@ class Checker:
         return decision
 
     def _watch_form(self, page: SignedPage, forms: Sequence[bytes], decision: Decision) -> None:
-        """Warn about pages of one form that pass (:mod:`crawler_dedup.crawl.forms`). The decision stays as it is."""
+        """Warn about pages of one form that pass (:mod:`crawler_dedup.crawl.formcounts`). The decision stays as it is."""
         form = self._forms.add(page.url, forms)
         if form is not None:
             self._monitor.report_form(form, decision, page)

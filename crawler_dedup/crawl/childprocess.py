@@ -172,8 +172,8 @@ class ChildProcess:
         Args:
             receive: called with each message of the process.
             end: called when the process has ended by itself, has sent something that is no message, or was ended by
-                :meth:`replace`; with its status, as :func:`describe_death` takes it, and the number of the job that it
-                worked on (0: none).
+                :meth:`end_and_report`; with its status, as :func:`describe_death` takes it, and the number of the job that
+                it worked on (0: none).
         """
         self._receive, self._end = receive, end
         self._loop = asyncio.get_running_loop()
@@ -221,7 +221,7 @@ class ChildProcess:
         except (msgspec.MsgspecError, UnicodeDecodeError):
             piece = b""
         if not piece:
-            self.replace()
+            self.end_and_report()
 
     def _next_message(self) -> bytes | None:
         if len(self._received) < HEAD.size:
@@ -233,7 +233,7 @@ class ChildProcess:
         del self._received[:end]
         return message
 
-    def replace(self) -> None:
+    def end_and_report(self) -> None:
         """End the process, and call the function of :meth:`attach` with its status. Idempotent."""
         if not self._has_ended:
             self._close(self._report_end)

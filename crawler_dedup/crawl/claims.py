@@ -1,6 +1,7 @@
 """The claims of a crawl: a page that passed holds its place in the index until its handling has ended.
 
-A page that is similar to a page which is still being handled waits for the end of that page's claim.
+A page that is similar to a page which is still being handled waits for the end of that page's claim. Whether a claim ends
+settled or released, :mod:`crawler_dedup.settling` decides by what becomes of the page's items.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from scrapy.http import Request, Response
 
 from crawler_dedup.crawl.childprocess import error_of
 from crawler_dedup.crawl.monitor import Monitor
-from crawler_dedup.crawl.outages import Outages
+from crawler_dedup.crawl.serveroutages import Outages
 from crawler_dedup.crawl.workers import Workers, find_workers
 from crawler_dedup.decision import BEING_HANDLED, Decision, Verdict
 from crawler_dedup.errors import ConnectionLost, DedupError
@@ -50,7 +51,7 @@ class Question:
         job: what a worker gets; once the page is signed, the signed page.
         body: the body of the page, until it is signed.
         page: the signed page.
-        forms: its forms (:mod:`crawler_dedup.crawl.forms`).
+        forms: its forms (:mod:`crawler_dedup.crawl.formcounts`).
     """
 
     job: Check | Offer

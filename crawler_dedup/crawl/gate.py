@@ -1,4 +1,7 @@
-"""Decide which responses are checked (whole HTML pages of scheduled requests), and under which key, scope and action."""
+"""Decide which responses are checked (whole HTML pages of scheduled requests), and under which key, scope and action.
+
+Pages that are too large are refused when they are signed (``signing.limits``).
+"""
 
 from __future__ import annotations
 

@@ -88,7 +88,7 @@ class LocalWorker:
         else:
             self._worker.do(message, bytes(body))
 
-    def replace(self) -> None:
+    def end_and_report(self) -> None:
         """Do nothing: a worker in this process cannot be ended."""
 
     def kill(self) -> None:

@@ -15,13 +15,14 @@ from msgspec.structs import replace
 
 from crawler_dedup.config import Config
 from crawler_dedup.counting import HeavyHitters
-from crawler_dedup.crawl.forms import FormUse
+from crawler_dedup.crawl.formcounts import FormUse
 from crawler_dedup.crawl.gate import JOURNAL_REASONS, SkippedResponses
 from crawler_dedup.crawl.requests import describe_request
-from crawler_dedup.crawl.watchdog import UsedPage
+from crawler_dedup.crawl.suspiciousdrops import UsedPage
 from crawler_dedup.decision import Decision, Verdict
 from crawler_dedup.journal.entry import Event, entry_of, form_of, index_emptied, run_started
-from crawler_dedup.journal.writer import JournalWriter, safe_name
+from crawler_dedup.journal.paths import journal_path
+from crawler_dedup.journal.writer import JournalWriter
 from crawler_dedup.signedpage import SignedPage
 from crawler_dedup.system.logs import LogThrottle, logger_without_credentials
 from crawler_dedup.urls import host_of
@@ -82,11 +83,11 @@ class Monitor:
         self.waiting = 0
         self.settled = 0
 
-    def open(self, journal: str, index: Ready, run: int) -> None:
+    def open(self, journal_directory: Path | None, index: Ready, run: int) -> None:
         """Log which index and scheme are used, and open the journal.
 
         Args:
-            journal: its path, in which ``%(time)s`` and ``%(name)s`` are to be replaced; ``""``: none is written.
+            journal_directory: the directory that contains a relative path of the journal; ``None``: none does.
             index: the open index.
             run: number of the run.
         """
@@ -104,8 +105,9 @@ class Monitor:
         )
         self._run = run
         began = datetime.now(UTC).strftime("%Y-%m-%dT%H-%M-%S")
-        if journal:
-            self._journal = JournalWriter(Path(journal % {"time": began, "name": safe_name(self._spider)}))
+        journal = journal_path(self._config.journal, journal_directory, began, self._spider)
+        if journal is not None:
+            self._journal = JournalWriter(journal)
             if index.is_emptied:
                 # Other runs may have used the index since then.
                 self._journal.write(index_emptied(self._run, self._spider, self._made))
@@ -225,7 +227,7 @@ class Monitor:
         )
 
     def report_form(self, form: FormUse, decision: Decision, page: SignedPage) -> None:
-        """Warn of many passed pages with one form, the latest of which is *page* (:mod:`crawler_dedup.crawl.forms`)."""
+        """Warn of many passed pages with one form, the latest of which is *page* (:mod:`crawler_dedup.crawl.formcounts`)."""
         self._forms.append((form, decision, page))
         self.count("forms")
         self.log(

@@ -14,7 +14,7 @@ from crawler_dedup.crawl.checker import CheckedResponse, ask_about, is_unwanted
 from crawler_dedup.crawl.childprocess import discard_ahead
 from crawler_dedup.crawl.gate import Gate, action_of
 from crawler_dedup.crawl.monitor import Monitor
-from crawler_dedup.crawl.outages import Outages
+from crawler_dedup.crawl.serveroutages import Outages
 from crawler_dedup.crawl.startup import data_directory
 from crawler_dedup.crawl.workers import Workers
 from crawler_dedup.decision import BEING_HANDLED, Decision, Verdict

@@ -17,11 +17,11 @@ from crawler_dedup.crawl.claims import Claims, release_claimed
 from crawler_dedup.crawl.compat import create_looping_call
 from crawler_dedup.crawl.feeds import FeedWatch
 from crawler_dedup.crawl.monitor import Monitor
-from crawler_dedup.crawl.outages import Outages
 from crawler_dedup.crawl.repetitions import Repetitions
 from crawler_dedup.crawl.restorations import Restorations
+from crawler_dedup.crawl.serveroutages import Outages
 from crawler_dedup.crawl.signals import near_duplicate_dropped
-from crawler_dedup.crawl.startup import data_directory, find_warc_directory, journal_path
+from crawler_dedup.crawl.startup import data_directory, find_journal_directory, find_warc_directory
 from crawler_dedup.crawl.text import declared_encoding
 from crawler_dedup.crawl.workers import Workers
 from crawler_dedup.decision import Decision
@@ -61,9 +61,9 @@ class Session:
         self._config = config
         self.monitor = Monitor(crawler, config)
         location = config.index or str(data_directory(config))
-        self._journal = journal_path(config)
+        self._journal_directory = find_journal_directory(config)
         self._warc: WarcWriter | None = None
-        self._warc_directory = find_warc_directory(config, self._journal)
+        self._warc_directory = find_warc_directory(config, self._journal_directory)
         outages = Outages(config.index_wait if config.index else 0, self.monitor, lambda: not crawler.crawling)
         self.workers = Workers(location, config, self.monitor, outages)
         # In case no signal is ever sent, because another component fails before the crawl begins.
@@ -108,7 +108,7 @@ class Session:
 
     def spider_opened(self) -> None:
         """Log which index and scheme are used."""
-        self.monitor.open(self._journal, self.workers.ready, self.workers.run)
+        self.monitor.open(self._journal_directory, self.workers.ready, self.workers.run)
         if interval := self._crawler.settings.getfloat("LOGSTATS_INTERVAL"):  # 0: no such lines, like Scrapy's own
             self._summary.start(interval, now=False)
         self._flushing.start(min(_MAX_FLUSH_INTERVAL, max(1, self._config.grace / 4)), now=False)

@@ -18,6 +18,7 @@ from scrapy.utils.project import project_data_dir
 from crawler_dedup.config import Config
 from crawler_dedup.crawl.childprocess import discard_ahead
 from crawler_dedup.errors import ConfigError, DedupError
+from crawler_dedup.journal.paths import journal_path
 from crawler_dedup.system.extras import require_extra
 from crawler_dedup.system.logs import logger_without_credentials
 
@@ -119,8 +120,8 @@ def directory_of(setting: str, path: str) -> Path:
         ) from error
 
 
-def journal_path(config: Config) -> str:
-    """Return the path of the journal, in which ``%(time)s`` and ``%(name)s`` are to be replaced; ``""``: none is written.
+def find_journal_directory(config: Config) -> Path | None:
+    """Return the directory that contains a relative path of the journal; ``None``: none does.
 
     An index on a server needs no directory. Where there is none, a journal is written only if its path is absolute.
 
@@ -128,29 +129,31 @@ def journal_path(config: Config) -> str:
         ConfigError: as :func:`data_directory`, unless the index is on a server.
     """
     if not config.journal or os.path.isabs(config.journal):
-        return config.journal
+        return None
     try:
-        directory = data_directory(config)
+        return data_directory(config)
     except ConfigError as error:
         if not config.index:
             raise
         _LOGGER.warning(
             "No journal is written: %s Or set DEDUP_JOURNAL to an absolute path, or to '' for no journal", error
         )
-        return ""
-    return os.path.join(str(directory).replace("%", "%%"), config.journal)
+        return None
 
 
-def find_warc_directory(config: Config, journal: str) -> Path:
-    """Return the directory of the WARC files of dropped pages: that of the index, or, if it is on a server, of *journal*.
+def find_warc_directory(config: Config, journal_directory: Path | None) -> Path:
+    """Return the directory of the WARC files of dropped pages: that of the index, or, if it is on a server, of the journal.
 
     Raises:
         ConfigError: ``DEDUP_DROPPED_WARC`` is set, and the extra ``warc`` is not installed; or as :func:`data_directory`.
     """
     if config.dropped_warc:
         require_extra("warc", "DEDUP_DROPPED_WARC")
-    if config.index and (journal or not config.dropped_warc):  # an index on a server needs no directory
-        return Path(journal % {"time": "", "name": ""}).parent
+    if config.index:  # it needs no directory
+        if journal := journal_path(config.journal, journal_directory):
+            return journal.parent
+        if not config.dropped_warc:
+            return Path()
     return data_directory(config)
 
 

@@ -11,7 +11,7 @@ from weakref import WeakKeyDictionary
 from crawler_dedup.config import Config
 from crawler_dedup.crawl.claims import workers_of
 from crawler_dedup.crawl.signals import META_DECISION
-from crawler_dedup.crawl.slot import DIED, NOT_IN_TIME, NotSigned
+from crawler_dedup.crawl.supervision import DIED, NOT_IN_TIME, NotSigned
 from crawler_dedup.decision import Decision
 from crawler_dedup.pagetext import Format, OwnText, OwnTextJob
 from crawler_dedup.signedpage import escape_surrogates

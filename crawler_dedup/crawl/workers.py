@@ -20,8 +20,8 @@ from crawler_dedup.config import Config
 from crawler_dedup.crawl import childprocess
 from crawler_dedup.crawl.childprocess import ChildProcess, error_of, take_child
 from crawler_dedup.crawl.monitor import Monitor
-from crawler_dedup.crawl.outages import Outages
-from crawler_dedup.crawl.slot import ENDED, NotSigned, Slot, Task
+from crawler_dedup.crawl.serveroutages import Outages
+from crawler_dedup.crawl.supervision import ENDED, NotSigned, SupervisedWorker, Task
 from crawler_dedup.decision import Decision
 from crawler_dedup.errors import DedupError, IndexUnusable
 from crawler_dedup.system.channel import Failure, pack
@@ -30,7 +30,7 @@ from crawler_dedup.worker.messages import (
     CLAIM_BITS,
     SETTINGS,
     Close,
-    End,
+    EndClaim,
     Job,
     LogLine,
     Ready,
@@ -81,7 +81,7 @@ class Workers:
         self._numbers = count(1)
         self._deaths: deque[float] = deque(maxlen=MAX_DEATHS)
         self._resumes = 0.0
-        self._slots: list[Slot] = []
+        self._supervised: list[SupervisedWorker] = []
         self._lock: ProcessLock | None = None
         self.loop: asyncio.AbstractEventLoop | None = None
         self.patience = config.timeout + childprocess.PATIENCE
@@ -89,12 +89,12 @@ class Workers:
         self._begin_run()
         try:
             for number in range(1, self._count + 1):
-                self._slots.append(Slot(self, self.start_worker(), number))
-            self.ready = self._open(self._slots[0], outages)
+                self._supervised.append(SupervisedWorker(self, self.start_worker(), number))
+            self.ready = self._open(self._supervised[0], outages)
             self._hold_run()
             self._settings |= {"tokenizer": self.ready.tokenizer or config.tokenizer, "fresh": False}
-            for slot in self._slots[1:]:
-                self._open(slot, outages)
+            for worker in self._supervised[1:]:
+                self._open(worker, outages)
         except OSError as error:
             self.kill()
             raise _unstartable(str(error)) from error
@@ -129,17 +129,17 @@ class Workers:
         self._monitor.count("worker/restarts")
         return worker
 
-    def _open(self, slot: Slot, outages: Outages) -> Ready:
-        child, start = slot.child, self.make_start(slot)
+    def _open(self, worker: SupervisedWorker, outages: Outages) -> Ready:
+        child, start = worker.child, self.make_start(worker)
         assert child is not None
         try:
             return outages.open(lambda: child.wait_until_ready(start, self.log_line))
         except childprocess.NotStarted as error:
             raise _unstartable(str(error)) from error
 
-    def make_start(self, slot: Slot) -> bytes:
-        """Return the first message to a worker in *slot*."""
-        number, slot.next_start = slot.next_start, slot.next_start + self._count
+    def make_start(self, worker: SupervisedWorker) -> bytes:
+        """Return the first message to a process that runs for *worker*."""
+        number, worker.next_start = worker.next_start, worker.next_start + self._count
         level = logging.getLogger("crawler_dedup").getEffectiveLevel()
         return pack(
             Start(self._settings, os.fsencode(self.location), self.run, self._offset, number, os.getpid(), level)
@@ -151,7 +151,7 @@ class Workers:
         Args:
             claim: a claim of the page, if it has one: the worker that has signed it gets the job.
         """
-        result = await self._send(job, body, self._slot_of(claim))
+        result = await self._send(job, body, self._worker_of(claim))
         if isinstance(result, Failure):
             raise error_of(result)
         assert isinstance(result, kind)
@@ -162,27 +162,29 @@ class Workers:
 
         Raises :class:`IndexUnusable`.
         """
-        job = End(decision.scope, decision.key, decision.claim, settled)
-        return self._send(job, b"", self._slot_of(decision.claim))
+        job = EndClaim(decision.scope, decision.key, decision.claim, settled)
+        return self._send(job, b"", self._worker_of(decision.claim))
 
-    def _slot_of(self, claim: int) -> Slot | None:
-        """Return the slot of the worker that has made *claim*; ``None``: any may be asked."""
+    def _worker_of(self, claim: int) -> SupervisedWorker | None:
+        """Return the worker that has made *claim*, or that has replaced it; ``None``: any may be asked."""
         start = claim >> CLAIM_BITS
         place = (start - 1) % self._count
-        return self._slots[place] if start and place < len(self._slots) else None
+        return self._supervised[place] if start and place < len(self._supervised) else None
 
     def release_abandoned(self, decision: Decision | Failure) -> None:
         """Release the claim of a page that will not be handled, because nothing waits for its *decision*."""
-        if isinstance(decision, Decision) and decision.claim and self._slots:
+        if isinstance(decision, Decision) and decision.claim and self._supervised:
             self.end_claim(decision, settled=False)
 
-    def _send(self, job: Job, body: bytes | memoryview = b"", slot: Slot | None = None) -> asyncio.Future[Result]:
-        if not self._slots:
+    def _send(
+        self, job: Job, body: bytes | memoryview = b"", worker: SupervisedWorker | None = None
+    ) -> asyncio.Future[Result]:
+        if not self._supervised:
             raise NotSigned(ENDED) if body else IndexUnusable("The index is closed.")
-        slot = slot or min(self._slots, key=lambda slot: slot.waiting_bytes)
+        worker = worker or min(self._supervised, key=lambda worker: worker.waiting_bytes)
         self.loop = asyncio.get_running_loop()
         task = Task(job, body, self.loop.create_future())
-        slot.add(next(self._numbers), task)
+        worker.add(next(self._numbers), task)
         return task.answer
 
     @property
@@ -220,11 +222,11 @@ class Workers:
         """
         try:
             async with asyncio.timeout(_END_SECONDS):
-                if left := [task.answer for slot in self._slots[1:] for task in slot.tasks.values()]:
+                if left := [task.answer for worker in self._supervised[1:] for task in worker.tasks.values()]:
                     await asyncio.wait(left)
-                for slot in self._slots[1:]:
-                    slot.end(ENDED)
-                del self._slots[1:]
+                for worker in self._supervised[1:]:
+                    worker.end(ENDED)
+                del self._supervised[1:]
                 await self.ask(Close(finished), bool)
         except (DedupError, TimeoutError) as error:
             reason = str(error) or "no answer in time"
@@ -235,16 +237,17 @@ class Workers:
 
     def join_again(self) -> None:
         """Let other workers join another run, after the index on a server was emptied, or the run was declared dead."""
-        if not any(slot.is_starting for slot in self._slots):  # else another page has learned it at the same time
+        # Otherwise another page has learned it at the same time.
+        if not any(worker.is_starting for worker in self._supervised):
             self._begin_run()
-            for slot in self._slots:
-                slot.restart()
+            for worker in self._supervised:
+                worker.replace()
 
     def kill(self) -> None:
         """End the workers; unless they were closed, the run counts as dead. Idempotent."""
-        slots, self._slots = self._slots, []
-        for slot in slots:
-            slot.end(ENDED)
+        workers, self._supervised = self._supervised, []
+        for worker in workers:
+            worker.end(ENDED)
         if self._lock is not None:
             self._lock.release()
         _running.discard(self)

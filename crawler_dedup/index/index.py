@@ -15,13 +15,13 @@ from crawler_dedup.errors import IndexMissing, IndexUnusable
 from crawler_dedup.index.header import FileFigures, Header
 from crawler_dedup.index.jobs import WRITE_SECONDS
 from crawler_dedup.index.limits import MAX_EMPTIED_SITES, MAX_FORGOTTEN, MAX_MERGED_SITES, MAX_OVERRIDES
-from crawler_dedup.index.matcher import Filing, Matcher
+from crawler_dedup.index.openclaims import OpenClaims, end_claim, touch_run
 from crawler_dedup.index.overrides import Override
 from crawler_dedup.index.profiles import SiteFigures, Snapshot, StoredSite, site_key
+from crawler_dedup.index.protocols import Filing, Matcher
 from crawler_dedup.index.records import Record
 from crawler_dedup.index.runs import Run, RunEntry, wall_clock
-from crawler_dedup.index.tables import Tables
-from crawler_dedup.index.unfinished import Unfinished, end_claim, touch_run
+from crawler_dedup.index.transaction import Transaction
 from crawler_dedup.index.verdicts import RunContext, Verdicts
 from crawler_dedup.signedpage import SignedPage
 from crawler_dedup.system.callbacks import Advance, ignore_progress
@@ -42,7 +42,7 @@ class Index(ABC):
 
     def __init__(self, header: Header) -> None:
         self.header = header
-        self._unfinished = Unfinished()
+        self._open_claims = OpenClaims()
 
     @property
     @abstractmethod
@@ -75,14 +75,14 @@ class Index(ABC):
         """
 
     @abstractmethod
-    def _submit(self, job: Callable[[Tables], _T], *, urgent: bool = True, size: int = 1) -> Future[_T]:
+    def _submit(self, job: Callable[[Transaction], _T], *, urgent: bool = True, size: int = 1) -> Future[_T]:
         """Run *job* in the next write transaction; its future is done once that is stored.
 
         A job that is not *urgent* waits a moment for others with which it is written. It is about *size* pages.
         """
 
     @abstractmethod
-    def _write(self, job: Callable[[Tables], _T], timeout: float = WRITE_SECONDS) -> _T:
+    def _write(self, job: Callable[[Transaction], _T], timeout: float = WRITE_SECONDS) -> _T:
         """Run *job* in the next write transaction and wait until that is stored.
 
         Raises:
@@ -90,7 +90,7 @@ class Index(ABC):
         """
 
     @abstractmethod
-    def _read(self) -> AbstractContextManager[Tables]:
+    def _read(self) -> AbstractContextManager[Transaction]:
         """Begin a read transaction, which sees what is stored now."""
 
     def _now(self) -> int:
@@ -116,9 +116,9 @@ class Index(ABC):
         """
         now = self._now()
 
-        def job(txn: Tables) -> None:
-            self._unfinished.write(txn)
-            is_tidy, stored_until = not self._unfinished.may_have_claims, context.stored_until()
+        def job(txn: Transaction) -> None:
+            self._open_claims.write_addresses(txn)
+            is_tidy, stored_until = not self._open_claims.may_have_claims, context.stored_until()
             txn.runs.end(context.run, now, has_finished=finished, is_tidy=is_tidy, stored_until=stored_until)
 
         self._write(job, _END_TIMEOUT)
@@ -140,7 +140,7 @@ class Index(ABC):
         """
         decided: list[Decision] = []
 
-        def job(txn: Tables) -> list[Decision]:
+        def job(txn: Transaction) -> list[Decision]:
             decided.clear()
             if txn.header() != self.header:
                 raise IndexUnusable(f"The index in {self.name} was emptied for another configuration meanwhile.")
@@ -149,11 +149,11 @@ class Index(ABC):
             now = touch_run(txn, context)
             verdicts = Verdicts(txn, matcher, context, now=now)
             decided.extend(verdicts.decide(page, (aliases or {}).get(page.key, "")) for page in first)
-            self._unfinished.add_addresses(verdicts.dropped, self._submit)
+            self._open_claims.add_addresses(verdicts.dropped, self._submit)
             return list(decided)
 
         future = self._submit(job, size=len(pages))
-        future.add_done_callback(partial(self._unfinished.open_claims, decided=decided))
+        future.add_done_callback(partial(self._open_claims.remember, decided=decided))
         return future
 
     def preview(
@@ -181,7 +181,7 @@ class Index(ABC):
         """
         job = partial(end_claim, decision=decision, matcher=matcher, context=context, settled=settled)
         future = self._submit(job, urgent=urgent)
-        future.add_done_callback(lambda end: self._unfinished.close_claim(end, decision.claim))
+        future.add_done_callback(lambda end: self._open_claims.forget(end, decision.claim))
         return future
 
     def forget(
@@ -198,7 +198,7 @@ class Index(ABC):
         """
         forgotten, sites = 0, set[bytes]()
         for numbers in self._selected(select, advance):
-            records = self._write(partial(Tables.forget, numbers=numbers, select=select, filing=filing))
+            records = self._write(partial(Transaction.forget, numbers=numbers, select=select, filing=filing))
             forgotten += len(records)
             for record in records:
                 report(record.page)
@@ -230,7 +230,7 @@ class Index(ABC):
                 if record is not None:
                     sites.discard(site_key(record.page.scope, record.page.url))
 
-        def job(txn: Tables) -> None:
+        def job(txn: Transaction) -> None:
             for key in sites:
                 if txn.sites.count_counted(key) == counted[key]:
                     txn.sites.remove(key)
@@ -251,7 +251,7 @@ class Index(ABC):
         def is_gone(record: Record) -> bool:
             return record.seen < oldest or (record.run in left and left[record.run].may_have_lost(record))
 
-        def job(txn: Tables) -> None:
+        def job(txn: Transaction) -> None:
             for number, run in left.items():
                 txn.runs.end(number, run.last, has_finished=run.has_finished, is_tidy=True)
 
@@ -274,7 +274,7 @@ class Index(ABC):
         """
         is_wanted = self._make_handled_test() if handled_only else lambda _: True
 
-        def readable(txn: Tables) -> Iterator[Record]:
+        def readable(txn: Transaction) -> Iterator[Record]:
             for _, record in txn.items():  # noqa: PERF102  (no dict)
                 if record is None:
                     count_unreadable(1)
@@ -368,7 +368,7 @@ class Index(ABC):
 
         They are not compared with each other or with the kept pages.
         """
-        return self._write(partial(Tables.merge, records=records, filing=filing))
+        return self._write(partial(Transaction.merge, records=records, filing=filing))
 
     def __len__(self) -> int:
         """Return how many pages are recorded."""
@@ -377,10 +377,10 @@ class Index(ABC):
 
     def note_lost_claims(self) -> None:
         """Record that another process has made unknown claims of this run: the next run searches for them."""
-        self._unfinished.has_unknown_claims = True
+        self._open_claims.has_unknown_claims = True
 
 
-def _merge_sites(txn: Tables, sites: Sequence[StoredSite]) -> None:
+def _merge_sites(txn: Transaction, sites: Sequence[StoredSite]) -> None:
     now = wall_clock()
     for site in sites:
         txn.sites.merge(site, now)

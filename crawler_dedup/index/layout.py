@@ -31,8 +31,8 @@ BucketTable = Literal[b"numbers", b"tables"]
 NUMBERS: BucketTable = b"numbers"
 """Numbers of records, by the place of a page key, an alias or a signature."""
 SIGNATURES: BucketTable = b"tables"
-"""Signatures, by scope and key: the number of a permuted table and its prefix (:func:`crawler_dedup.hamming.keys`), or
-what another scheme files a text under. A SimHash has 4 such tables."""
+"""Signatures, by scope and key: the number of a permuted table and its prefix, or what another scheme files a text under.
+How many permuted tables a SimHash has is in :mod:`crawler_dedup.hamming`."""
 
 META = b"meta"
 """In a directory: the header."""

@@ -1,7 +1,7 @@
 """The limits of an index: every work on a page is bounded, whatever is in the index.
 
-What a page has is limited when it is signed: its text (``signing.features``), its blocks (``signing.blocks``), its title
-(``signing.titles``). Lengths of names, and of the chunks of buckets, are in :mod:`crawler_dedup.index.layout`.
+What a page has is limited when it is signed (``signing.limits``). Lengths of names, and of the chunks of buckets, are in
+:mod:`crawler_dedup.index.layout`.
 """
 
 # What is stored

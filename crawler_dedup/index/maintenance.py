@@ -1,4 +1,4 @@
-"""Operations on an index between crawls: open, count, verify, export and import it."""
+"""Open or create an index; between crawls: count, verify, export and import it."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from crawler_dedup.index.index import Index
 from crawler_dedup.index.lmdb.engine import DATA_FILE, damaged_error
 from crawler_dedup.index.lmdb.index import DirectoryIndex
 from crawler_dedup.index.location import Location, ServerAddress
-from crawler_dedup.index.matcher import Filing
 from crawler_dedup.index.profiles import FrozenProfiles, SiteFigures, StoredSite
+from crawler_dedup.index.protocols import Filing
 from crawler_dedup.index.records import Record
 from crawler_dedup.system.callbacks import Advance, ignore_progress
 from crawler_dedup.system.extras import require_extra
@@ -68,7 +68,7 @@ class Contents:
     sites: SiteFigures
 
 
-def make_pages(
+def open_or_create_index(
     location: Location,
     spec: Mapping[str, str],
     libraries: Mapping[str, str],
@@ -78,7 +78,7 @@ def make_pages(
     fresh: bool = False,
     frozen: FrozenProfiles | None = None,
 ) -> Index:
-    """Open or create the index of pages at *location*.
+    """Open the index of pages at *location*, or create it.
 
     Args:
         spec: what signatures depend on; must equal the header's.
@@ -97,7 +97,7 @@ def make_pages(
     return DirectoryIndex.open(location, spec, libraries, map_size=map_size, fresh=fresh, frozen=frozen)
 
 
-def open_pages(location: Location, spec: Mapping[str, str] | None = None) -> Index:
+def open_index(location: Location, spec: Mapping[str, str] | None = None) -> Index:
     """Open the index of pages at *location* to read it; nothing in it is changed.
 
     Args:
@@ -114,7 +114,7 @@ def open_pages(location: Location, spec: Mapping[str, str] | None = None) -> Ind
 
 
 def open_to_write(location: Location, spec: Mapping[str, str] | None = None, *, map_size: int = 0) -> Index:
-    """Open the existing index of pages at *location*. Other arguments, and exceptions, as for :func:`open_pages`.
+    """Open the existing index of pages at *location*. Other arguments, and exceptions, as for :func:`open_index`.
 
     Args:
         map_size: largest size of the file, in a directory; 0: the size with which it was used last.
@@ -242,7 +242,7 @@ def import_index(
         raise ExportUnreadable(f"{export.path} cannot be read as an export: what is known of a site is damaged.")
     header, overrides = export.header, list(export.overrides())
     filing, new = filing_of(header.spec), 0
-    with closing(make_pages(location, header.spec, header.libraries)) as pages:
+    with closing(open_or_create_index(location, header.spec, header.libraries)) as pages:
         for block in _counted(export.blocks(), advance):
             rows = decode_records(export, block)
             new += sum(pages.merge(rows[at : at + _MERGED], filing) for at in range(0, len(rows), _MERGED))

@@ -1,4 +1,7 @@
-"""What people have said about pages: it is asked before the rules, and no threshold overrules it."""
+"""What people have said about pages: it is asked before the rules, and no threshold overrules it.
+
+It is asked in :mod:`crawler_dedup.index.verdicts`.
+"""
 
 from __future__ import annotations
 

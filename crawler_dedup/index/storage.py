@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from crawler_dedup.hamming import Numbers
 from crawler_dedup.index.header import Header
 from crawler_dedup.index.layout import BucketTable, RowTable
-from crawler_dedup.index.matcher import Matcher
+from crawler_dedup.index.protocols import Matcher
 from crawler_dedup.signedpage import SignedPage
 
 

@@ -15,12 +15,12 @@ import msgspec
 from crawler_dedup.config import Config
 from crawler_dedup.decision import BEING_HANDLED, Decision, Match, Verdict
 from crawler_dedup.index.limits import MAX_COMPARED, MAX_KNOWN_SNAPSHOTS
-from crawler_dedup.index.matcher import Matcher
 from crawler_dedup.index.overrides import NO_OVERRIDES, Override, Overrides, make_override
 from crawler_dedup.index.profiles import Snapshot, site_key
+from crawler_dedup.index.protocols import Matcher
 from crawler_dedup.index.records import Record, name_page, shorten_key
 from crawler_dedup.index.runs import RecordState, wall_clock
-from crawler_dedup.index.tables import Tables
+from crawler_dedup.index.transaction import Transaction
 from crawler_dedup.signedpage import PageKind, SignedPage
 
 
@@ -91,7 +91,7 @@ class Verdicts:
         dropped: pairs of a kept page and the address of its duplicate, for the duplicates that do not pass.
     """
 
-    def __init__(self, kept: Tables, matcher: Matcher, context: RunContext, *, now: int) -> None:
+    def __init__(self, kept: Transaction, matcher: Matcher, context: RunContext, *, now: int) -> None:
         self._kept = kept
         self._runs = kept.runs
         self._matcher = matcher
@@ -139,9 +139,9 @@ class Verdicts:
         """Decide about *page*, and put the changes in the index that this implies into *changes*."""
         if page.unsigned:
             return Decision(Verdict.UNCHECKED, page.url, page.key, page.scope, page.unsigned)
-        return self._compare_with_itself(page, alias, changes) or self._compare_with_others(page, changes)
+        return self._judge_revisit(page, alias, changes) or self._judge_unrecorded(page, changes)
 
-    def _compare_with_itself(self, page: SignedPage, alias: str, changes: _Changes) -> Decision | None:
+    def _judge_revisit(self, page: SignedPage, alias: str, changes: _Changes) -> Decision | None:
         """Decide about a page that is recorded, under its key or under *alias*; return ``None`` if it is not."""
         for key in (page.key, alias) if alias else (page.key,):
             recorded = self._kept.find(page.scope, key)
@@ -157,7 +157,7 @@ class Verdicts:
             # By the page key the rules recognise that it is the page itself, and no variant of it.
             chosen = self._choose(page, [msgspec.structs.replace(kept, key=page.key) if is_own else kept])
             if chosen is not None and not is_another and not (is_own and _lacks_keys(kept, page)):
-                return self._renew(page, number, record, chosen[1], changes)
+                return self._judge_unchanged(page, number, record, chosen[1], changes)
             if is_own:
                 changes.outdated[number] = record
                 return self._file_as(Verdict.CHANGED, page, changes, also_at=record.also_at)
@@ -166,7 +166,9 @@ class Verdicts:
                 changes.lost_aliases.append((number, key))
         return None
 
-    def _renew(self, page: SignedPage, number: int, record: Record, match: Match, changes: _Changes) -> Decision:
+    def _judge_unchanged(
+        self, page: SignedPage, number: int, record: Record, match: Match, changes: _Changes
+    ) -> Decision:
         """Decide about an unchanged page. Its record is kept, so that many small changes add up to a change.
 
         A page that is being handled is not kept yet: the present visit replaces it, however the other visit ends.
@@ -192,7 +194,7 @@ class Verdicts:
             page, Verdict.UNCHANGED, record.page, match=match, from_earlier_run=earlier, also_at=record.also_at
         )
 
-    def _compare_with_others(self, page: SignedPage, changes: _Changes) -> Decision:
+    def _judge_unrecorded(self, page: SignedPage, changes: _Changes) -> Decision:
         """Decide about a page that is not recorded."""
         override = self._find_keeping(page)
         if override is not None:

@@ -7,7 +7,7 @@ from contextlib import closing, suppress
 from pathlib import Path
 
 from crawler_dedup.errors import BeyondLimits, DedupError
-from crawler_dedup.index.maintenance import has_index, open_pages
+from crawler_dedup.index.maintenance import has_index, open_index
 from crawler_dedup.signing.signer import Signer
 from crawler_dedup.signing.text import Text, unpack_text
 from crawler_dedup.system.files import GZIP_ERRORS, open_maybe_gzipped
@@ -76,7 +76,7 @@ def _in_folder(folder: Path, signer: Signer) -> Iterator[str]:
 
 
 def _in_index(directory: Path) -> Iterator[str]:
-    with closing(open_pages(directory)) as pages:
+    with closing(open_index(directory)) as pages:
         for block in pages.records(_BLOCK, handled_only=True):
             for record in block:
                 yield unpack_text(record.page.text)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from crawler_dedup.counting import HeavyHitters
 from crawler_dedup.journal.entry import Entry
 from crawler_dedup.journal.reader import Selection
-from crawler_dedup.journal.runs import RunPeriod, RunPeriods
+from crawler_dedup.journal.runperiods import RunPeriod, RunPeriods
 from crawler_dedup.urls import host_of
 
 _COUNTERS = 100_000  # up to this number of hosts, pages and runs, all are counted exactly

@@ -9,7 +9,7 @@ from typing import Literal, TypeVar
 import msgspec
 
 from crawler_dedup.decision import Decision, DroppedRequest
-from crawler_dedup.journal.runs import parse_time
+from crawler_dedup.journal.runperiods import parse_time
 from crawler_dedup.signedpage import SignedPage
 from crawler_dedup.urls import identifier_without_credentials, text_without_credentials, without_credentials
 

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from crawler_dedup.errors import DedupError
 from crawler_dedup.journal.entry import VERSION, Entry, Event, UnknownVersion, decode_entry, decode_run
-from crawler_dedup.journal.runs import RunPeriods, parse_time
+from crawler_dedup.journal.runperiods import RunPeriods, parse_time
 from crawler_dedup.system.callbacks import Advance, ignore_progress
 from crawler_dedup.urls import is_of_host
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
-from crawler_dedup.journal.runs import RunPeriod
+from crawler_dedup.journal.runperiods import RunPeriod
 
 
 @dataclass

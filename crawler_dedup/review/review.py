@@ -14,7 +14,7 @@ from crawler_dedup.errors import DedupError
 from crawler_dedup.evaluation.answers import Answers, Label, PageContent, contents_of
 from crawler_dedup.evaluation.counts import Share
 from crawler_dedup.index.location import Location
-from crawler_dedup.index.maintenance import open_pages, open_to_write
+from crawler_dedup.index.maintenance import open_index, open_to_write
 from crawler_dedup.index.overrides import Override, OverrideKind, make_override
 from crawler_dedup.inspection.droptable import Drop, DropTable, Search
 from crawler_dedup.inspection.fetching import as_fetched, fetch_page
@@ -51,7 +51,7 @@ class Review:
     ) -> None:
         self._index = index
         self._find_journals = find_journals
-        with closing(open_pages(index)) as pages:
+        with closing(open_index(index)) as pages:
             self.signer = Signer(config_from_spec(pages.header.spec, config))
         self._lock = threading.RLock()
         self.folder = answers
@@ -67,7 +67,7 @@ class Review:
 
         *advance* is called with numbers of bytes of the journals that were read.
         """
-        with self._lock, closing(open_pages(self._index)) as pages:
+        with self._lock, closing(open_index(self._index)) as pages:
             began = time.monotonic()
             if began >= self._next_reading:
                 self.table.read_index(pages)
@@ -106,7 +106,7 @@ class Review:
         if (fetched := self._fetched.get(drop.id)) is not None:
             return fetched
         entry = drop.entry
-        with self._lock, closing(open_pages(self._index)) as pages:
+        with self._lock, closing(open_index(self._index)) as pages:
             record = pages.find(entry.scope, drop.kept_key) if drop.kept_key else None
             stored = self._stored.find(id_of(entry))
         html = as_fetched(stored).self_describing_body if stored else b""
@@ -119,7 +119,7 @@ class Review:
     def find_lacks(self, drop: Drop) -> list[Lack]:
         """Return what the representative lacks of a page that is stored, or of a pair that was fetched."""
         new, kept = self.contents(drop)
-        with self._lock, closing(open_pages(self._index)) as pages:
+        with self._lock, closing(open_index(self._index)) as pages:
             record = pages.find(drop.entry.scope, drop.kept_key) if drop.kept_key else None
             sites = find_sites_then(pages, drop.entry)
             dropped = self._stored.find(id_of(drop.entry))
@@ -172,7 +172,7 @@ class Review:
     def overrides_of(self, drop: Drop) -> dict[OverrideKind, list[Override]]:
         """Return the overrides that are about the dropped page, by their kind: of ``separate`` those for this pair."""
         overrides: dict[OverrideKind, list[Override]] = {}
-        with self._lock, closing(open_pages(self._index)) as pages:
+        with self._lock, closing(open_index(self._index)) as pages:
             for override in pages.list_overrides():
                 is_of_pair = override.kind != "separate" or override.concerns(drop.entry.duplicate_of)
                 if is_of_pair and override.concerns(drop.entry.url):

@@ -60,7 +60,7 @@ class SiteCounter:
         self._decoded_bytes = 0
 
     def count(self, page: SignedPage, site: bytes, pages_counted: int, counts: bytes) -> tuple[bytes, bytes]:
-        """Count *page*: see :meth:`crawler_dedup.index.matcher.Matcher.count`.
+        """Count *page*: see :meth:`crawler_dedup.index.protocols.Matcher.count`.
 
         The counts are decoded again if others have counted meanwhile, or a transaction was aborted.
         """

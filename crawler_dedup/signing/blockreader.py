@@ -19,7 +19,7 @@ from crawler_dedup.signing.hidden import (
     concealment,
     hidden_within,
 )
-from crawler_dedup.signing.parsing import MAX_DEPTH
+from crawler_dedup.signing.limits import MAX_DEPTH
 from crawler_dedup.signing.textblocks import Block, read_lines, read_text
 
 if TYPE_CHECKING:

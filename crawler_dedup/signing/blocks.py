@@ -16,6 +16,7 @@ from xxhash import xxh3_64_intdigest
 
 from crawler_dedup.signedpage import Trait
 from crawler_dedup.signing.features import normalise, split_units, unify
+from crawler_dedup.signing.limits import MAX_BLOCKS
 from crawler_dedup.signing.lines import hash_line, hash_text, is_number_sequence
 from crawler_dedup.signing.links import hash_target
 from crawler_dedup.signing.pagelines import SHORT, SYMBOLS, Line, count_read, read_lines, split_into_lines
@@ -34,8 +35,6 @@ LEAST_WEEK = 5
 """Cells of a row with consecutive numbers: a week of a calendar."""
 MAX_ROW = 500
 """Letters: the cells of a longer row are those of a layout."""
-MAX_BLOCKS = 512
-"""Maximum number of blocks of a page that are kept; if there are more, headings and the largest blocks are kept."""
 
 _PACKED = np.dtype([("hash", "<u4"), ("traits", "u1"), ("size", "u1")])
 _ROW = struct.Struct("<IBB")

@@ -30,6 +30,7 @@ from crawler_dedup.signing.characters import (
     fold_arabic,
     simplify_han,
 )
+from crawler_dedup.signing.limits import MAX_CHARS
 from crawler_dedup.signing.segmentation import CutHan, character_bigrams
 from crawler_dedup.signing.tables import stop_words
 
@@ -66,9 +67,6 @@ _LONGEST_WORD = 40
 _FIRST_WIDE = "\u2e80"
 """First character of the range with kana, Han and Hangul, which no algorithm changes."""
 
-MAX_CHARS = 200_000
-"""Maximum length of the main text of a page: several times that of the longest of 1,700 real pages. jieba segments so many
-Chinese characters in about a second."""
 _TOO_LONG = "too many characters"
 
 WEIGHT_UNIT = 64

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from xxhash import xxh3_64_intdigest
 
 from crawler_dedup.signedpage import digest_of
+from crawler_dedup.signing.limits import MAX_LINKS
 
-MAX_PACKED = 512
 # Host, path and query of a link with a host, or from the root, without anything that changes when it is joined.
 _USUAL = re.compile(
     r"(?:https?://([A-Za-z0-9_.:-]+)(?=[/?#]|\Z)|(?=/(?!/))(?![^?#]*/\.))"
@@ -49,8 +49,8 @@ class Links:
 
     @property
     def packed(self) -> bytes:
-        """The first 32 bits of each hash; empty if there are more than :data:`MAX_PACKED`. See :func:`unpack_links`."""
-        if len(self.hashes) > MAX_PACKED:
+        """The first 32 bits of each hash; empty if there are more than :data:`MAX_LINKS`. See :func:`unpack_links`."""
+        if len(self.hashes) > MAX_LINKS:
             return b""
         return self.hashes.astype("<u8", copy=False).view("<u4")[1::2].tobytes()
 

@@ -66,7 +66,7 @@ def read_outline(
         elements: makes what :attr:`Outline.elements` is noted in, for own texts.
 
     Raises:
-        BeyondLimits: elements are nested deeper than :data:`MAX_DEPTH`, which limits the recursion of this function.
+        BeyondLimits: elements are nested deeper than ``MAX_DEPTH``, which limits the recursion of this function.
     """
     swallowed: set[HtmlElement] = set()
     for _ in range(_MOST_PASSES):

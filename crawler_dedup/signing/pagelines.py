@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from unicodedata import category
 
 from crawler_dedup.signing.dates import find_date
-from crawler_dedup.signing.features import MAX_CHARS, normalise
+from crawler_dedup.signing.features import normalise
+from crawler_dedup.signing.limits import MAX_CHARS
 from crawler_dedup.signing.lines import (
     BEGINS_NO_DIGIT,
     cased_units,

@@ -22,12 +22,8 @@ from w3lib.encoding import (
 )
 
 from crawler_dedup.errors import BeyondLimits
-from crawler_dedup.signing.titles import MAX_WRITTEN_CHARS
+from crawler_dedup.signing.limits import MAX_ATTRIBUTES, MAX_DEPTH, MAX_NODES, MAX_WRITTEN_CHARS
 
-MAX_NODES = 50_000
-"""Maximum number of elements of a page. A page with four times as many ``<`` is not even parsed."""
-MAX_DEPTH = 100
-"""Deepest nesting of a page that is read: the functions that read a tree are recursive, and Python allows 1,000 calls."""
 _COUNT = etree.XPath("count(//*)")
 # This visits each node once, level by level; count(ancestor::*) would be quadratic.
 _IS_TOO_DEEP = etree.XPath("boolean(" + "/*" * (MAX_DEPTH + 1) + ")")
@@ -37,8 +33,6 @@ _BRACKETS_A_NODE = 4
 _PIECE = 64 << 10
 _PARSER_DEPTH = 2048
 """Depth of nesting at which libxml2 ends the tree of a page."""
-# To add an attribute to an element, libxml2 goes through its others: 0.1 s for an element with this many.
-_MAX_ATTRIBUTES = 10_000
 _ATTRIBUTE_CHARS = 3  # white space and a name: few names have one letter
 # Elements without content that some versions of libxml2 take for containers of what follows them.
 _EMPTY = ("bgsound", "embed", "keygen", "wbr")
@@ -133,12 +127,12 @@ def check_body(body: bytes, max_bytes: int) -> None:
 
 def check_attributes(text: str) -> None:
     """Raise :class:`BeyondLimits` for a page whose elements have so many attributes that building the tree takes long."""
-    if len(text) < _ATTRIBUTE_CHARS * _MAX_ATTRIBUTES:
+    if len(text) < _ATTRIBUTE_CHARS * MAX_ATTRIBUTES:
         return
     body = text.replace("\0", "").encode("utf-8", "replace")
     separates = np.frombuffer(body.translate(_BEFORE_ATTRIBUTE), dtype=np.bool_)
     # The positions that follow a separator of attributes.
-    if np.count_nonzero(separates[:-1] > separates[1:]) <= _MAX_ATTRIBUTES:
+    if np.count_nonzero(separates[:-1] > separates[1:]) <= MAX_ATTRIBUTES:
         return
     # Without a tree the same parser takes linear time, and it alone knows what is a script or a comment.
     counter = _AttributeCounter()
@@ -151,7 +145,7 @@ def check_attributes(text: str) -> None:
     with suppress(_TooDeep, etree.ParserError, etree.XMLSyntaxError):  # the last two: a page without any element
         for start in range(0, len(body), _PIECE):  # an error in the counter ends the parser between two pieces only
             parser.feed(body[start : start + _PIECE])
-    if counter.squares > _MAX_ATTRIBUTES**2:
+    if counter.squares > MAX_ATTRIBUTES**2:
         raise BeyondLimits("too many attributes")
 
 

@@ -10,16 +10,13 @@ from typing import NamedTuple
 
 from crawler_dedup.signing.characters import simplify_han
 from crawler_dedup.signing.features import size_in_letters, unify
+from crawler_dedup.signing.limits import MAX_TITLE_CHARS, MAX_WRITTEN_CHARS
 
 _SEPARATORS = re.compile(r"\s[-–/]\s|:(?!\d)|[|·•»«›‹_()\[\]【】《》—]")
 # C, C++ and C# are three things, "f=", "f>", "f-=", "f/=" and "f!=" five.
 _NOT_LETTER = re.compile(r"[\W_](?<![+#&*<=>^~%])(?<![-/!](?=[=>]))")
 _ORNAMENTS = re.compile(r"[&*<=>^~%]+\s+(.*?)(?:\s[&*<=>^~%]+)?", re.DOTALL)
 _IDENTIFIER = re.compile(r"(?<!\w)[a-z0-9]+(?:_[a-z0-9]+)+(?!\w)")
-MAX_TITLE_CHARS = 200
-"""Maximum number of characters of a title, once it is normalised, that are read."""
-MAX_WRITTEN_CHARS = 2 * MAX_TITLE_CHARS
-"""Maximum number of characters as they are written: some texts have a mark or a soft hyphen after each letter."""
 _MIN_LETTERS = 15
 """Least number of letters of a part that is probably not a site's name."""
 

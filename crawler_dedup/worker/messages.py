@@ -104,7 +104,7 @@ class Offer(msgspec.Struct, array_like=True, frozen=True, tag=True):
     is_dry: bool
 
 
-class End(msgspec.Struct, array_like=True, frozen=True, tag=True):
+class EndClaim(msgspec.Struct, array_like=True, frozen=True, tag=True):
     """End a claim (:meth:`Deduplicator.end_claim`)."""
 
     scope: str
@@ -167,7 +167,16 @@ class Close(msgspec.Struct, array_like=True, frozen=True, tag=True):
 
 
 Job = (
-    Check | Offer | End | ExtractText | MakeOwnText | Measure | ListRestorations | EndRestorations | KeepAddress | Close
+    Check
+    | Offer
+    | EndClaim
+    | ExtractText
+    | MakeOwnText
+    | Measure
+    | ListRestorations
+    | EndRestorations
+    | KeepAddress
+    | Close
 )
 
 

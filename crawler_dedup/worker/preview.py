@@ -7,7 +7,7 @@ from contextlib import closing
 from crawler_dedup.decision import Decision, Verdict
 from crawler_dedup.errors import IndexMissing
 from crawler_dedup.index.location import Location
-from crawler_dedup.index.maintenance import open_pages
+from crawler_dedup.index.maintenance import open_index
 from crawler_dedup.index.verdicts import RunContext
 from crawler_dedup.rules.matcher import RuleMatcher
 from crawler_dedup.signedpage import SignedPage, clean_identifier
@@ -28,7 +28,7 @@ def preview(location: Location, signer: Signer, page: SignedPage, *, alias: str 
         IndexUnusable: it cannot be read.
     """
     try:
-        store = open_pages(location, signer.spec)
+        store = open_index(location, signer.spec)
     except IndexMissing:
         verdict = Verdict.UNCHECKED if page.unsigned else Verdict.NEW
         return Decision(verdict, page.url, page.key, page.scope, page.unsigned)

@@ -33,7 +33,7 @@ from crawler_dedup.worker.messages import (
     Check,
     Checked,
     Close,
-    End,
+    EndClaim,
     EndRestorations,
     ExtractText,
     Figures,
@@ -188,7 +188,7 @@ class Worker(TextMaker):
             self._signed.append(_Signed(number, page, job.alias, job.is_dry, forms, began))
         elif isinstance(job, Offer):
             self._signed.append(_Signed(number, job.page, job.alias, job.is_dry))
-        elif isinstance(job, End):
+        elif isinstance(job, EndClaim):
             decision = Decision(Verdict.NEW, "", job.key, job.scope, claim=job.claim)
             opened.end_claim(decision, settled=job.settled).add_done_callback(partial(self._answer_end, number))
         elif isinstance(job, Measure):

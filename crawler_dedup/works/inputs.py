@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 
 from crawler_dedup.errors import BeyondLimits, DedupError
-from crawler_dedup.index.maintenance import has_index, open_pages
+from crawler_dedup.index.maintenance import has_index, open_index
 from crawler_dedup.inspection.fetching import fetch_page, is_address
 from crawler_dedup.signing.extractors import extract_text
 from crawler_dedup.signing.parsing import decode_text
@@ -127,7 +127,7 @@ def _read_records(part: Part) -> Iterator[tuple[str, str]]:
 
 def _read_index(part: Part) -> Iterator[tuple[str, str]]:
     count = stored = 0
-    with closing(open_pages(Path(part.source))) as pages:
+    with closing(open_index(Path(part.source))) as pages:
         for block in pages.records(_RECORDS_TOGETHER, handled_only=True):
             for record in block:
                 count += 1

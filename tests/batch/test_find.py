@@ -25,7 +25,7 @@ from crawler_dedup.batch.learning import LEARNED_PAGES
 from crawler_dedup.batch.output import CLUSTERS, KEPT
 from crawler_dedup.batch.readers.records import Columns
 from crawler_dedup.batch.rows import ENTRY_BYTES, read_rows
-from crawler_dedup.index.maintenance import export_index, import_index, open_pages
+from crawler_dedup.index.maintenance import export_index, import_index, open_index
 from crawler_dedup.index.profiles import FrozenProfiles
 from crawler_dedup.rules.limits import MIN_PAGES
 from crawler_dedup.signing.lookup import lookup_of
@@ -109,7 +109,7 @@ def test_pages_are_decided_against_an_index_as_by_that_index(tmp_path: Path, see
     with example_folder(tmp_path) as folder:
         with Deduplicator.open(folder / "before", CONFIG) as deduplicator:
             file_pages(deduplicator, make_pages(seeds[0], size))
-        with closing(open_pages(folder / "before")) as before:
+        with closing(open_index(folder / "before")) as before:
             export_index(before, folder / "before.dedup", ignore_progress)
         pages = make_pages(seeds[1], size)
         search(folder, pages, against=folder / "before.dedup")
@@ -136,7 +136,7 @@ def test_pages_are_decided_against_a_collection_as_against_an_index_of_its_pages
         pages = [*{page.url: page for page in make_pages(seeds[0], 2 * size)}.values()]
         with Deduplicator.open(folder / "before", CONFIG, profiles=profiles) as deduplicator:
             file_pages(deduplicator, pages)
-        with closing(open_pages(folder / "before")) as before:
+        with closing(open_index(folder / "before")) as before:
             export_index(before, folder / "before.dedup", ignore_progress)
             stored = [record.page.url for batch in before.records(100) for record in batch]
         assume(stored)
@@ -183,7 +183,7 @@ def test_a_site_that_an_index_knows_is_not_learned_again(tmp_path: Path) -> None
         file_pages(
             deduplicator, [Page(f"http://known/{number}", story(f"old {number}")) for number in range(MIN_PAGES)]
         )
-    with closing(open_pages(tmp_path / "before")) as before:
+    with closing(open_index(tmp_path / "before")) as before:
         export_index(before, tmp_path / "before.dedup", ignore_progress)
     pages = [
         Page(f"http://{host}/{number}", story(f"{host} {number}")) for host in ("known", "new") for number in range(20)

@@ -13,10 +13,10 @@ from crawler_dedup import Decision, Match, SignedPage
 from crawler_dedup.batch.memorystorage import MemoryStorage
 from crawler_dedup.index.limits import MAX_REPRESENTATIVES, MAX_UNDER_TITLE
 from crawler_dedup.index.lmdb.index import DirectoryIndex
-from crawler_dedup.index.matcher import Matcher
 from crawler_dedup.index.packing import RecentRows
 from crawler_dedup.index.profiles import FrozenProfiles
-from crawler_dedup.index.tables import Tables
+from crawler_dedup.index.protocols import Matcher
+from crawler_dedup.index.transaction import Transaction
 from crawler_dedup.index.verdicts import RunContext, Verdicts
 from tests.support.indexing import SPEC, ByDistance
 
@@ -42,7 +42,7 @@ class ByDistanceOrTitle(ByDistance):
 
 def decide_in_memory(offers: Offers, matcher: Matcher) -> list[Decision]:
     with tempfile.TemporaryFile() as file:
-        pages = Tables(MemoryStorage(file), {}, RecentRows(), NOTHING_KNOWN)
+        pages = Transaction(MemoryStorage(file), {}, RecentRows(), NOTHING_KNOWN)
         verdicts = Verdicts(pages, matcher, RunContext(), now=1)
         return [verdicts.decide(offered, alias) for offered, alias in offers]
 

@@ -14,7 +14,7 @@ import pytest
 from click.testing import Result
 from msgspec.structs import replace
 
-from crawler_dedup.index.maintenance import open_pages
+from crawler_dedup.index.maintenance import open_index
 from crawler_dedup.inspection.droptable import DropTable
 from crawler_dedup.journal.entry import run_started
 from crawler_dedup.journal.reader import Journals
@@ -84,7 +84,7 @@ def test_marks_of_a_dry_run_no_longer_count_once_a_later_run_has_decided_about_t
     ]
     assert listed.stderr.startswith("5 dropped or marked pages in 2 runs")
     assert explained(invoke("judge", index, typed="s\n" * 9)) == [*marked, *dropped]
-    with closing(DropTable(3)) as table, closing(open_pages(index)) as pages:
+    with closing(DropTable(3)) as table, closing(open_index(index)) as pages:
         table.read_index(pages)
         table.read_journals(Journals([index / FIRST, index / SECOND]))
         assert sorted(drop.entry.url for drop in table.find({}, 0, 9)) == sorted([*dropped, *marked])

@@ -126,7 +126,7 @@ def test_forgotten_pages_can_be_printed_as_a_json_line(dropped: Path) -> None:
 
 
 def is_kept(url: str, directory: Path) -> bool:
-    with closing(maintenance.open_pages(directory)) as pages:
+    with closing(maintenance.open_index(directory)) as pages:
         return url in {record.page.url for record in maintenance.read_records(pages, lambda _: None)}
 
 

@@ -50,7 +50,7 @@ def compare(index: Path, *arguments: object, status: int) -> str:
 
 
 def find(index: Path) -> PairSites:
-    pages = maintenance.open_pages(index)
+    pages = maintenance.open_index(index)
     try:
         return find_sites(pages, Journals.beside(index, "journal-%(time)s.jsonl"), "site", COPY, KEPT)
     finally:

@@ -22,7 +22,7 @@ from crawler_dedup.config import Config
 from crawler_dedup.decision import DroppedRequest
 from crawler_dedup.index import maintenance
 from crawler_dedup.index.location import Location
-from crawler_dedup.index.maintenance import open_pages
+from crawler_dedup.index.maintenance import open_index
 from crawler_dedup.journal.entry import run_started
 from crawler_dedup.journal.reader import Journals
 from crawler_dedup.review.review import Review
@@ -48,7 +48,7 @@ def browser(dropped: Path) -> Iterator[Browser]:
 
 
 def overrides(index: Location) -> list[str]:
-    with closing(open_pages(index)) as pages:
+    with closing(open_index(index)) as pages:
         return [str(override) for override in pages.list_overrides()]
 
 

@@ -11,8 +11,8 @@ import pytest
 
 from crawler_dedup import Config, Decision, Deduplicator, Verdict
 from crawler_dedup.crawl.claims import Claims
-from crawler_dedup.crawl.outages import Outages
-from crawler_dedup.index import unfinished
+from crawler_dedup.crawl.serveroutages import Outages
+from crawler_dedup.index import openclaims
 from crawler_dedup.system.channel import Failure
 from tests.support.crawling import Running, Site, article, crawl_pages, html, start_script
 from tests.support.versions import REACTORS, SCRAPY
@@ -31,13 +31,13 @@ def verdict_later(index: Path, seed: object) -> str:
 def test_a_limited_number_of_claims_that_never_end_is_remembered_and_all_are_forgotten_later(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(unfinished, "MAX_OPEN_CLAIMS", 5)
+    monkeypatch.setattr(openclaims, "MAX_OPEN_CLAIMS", 5)
     config = Config(tokenizer="bigrams")
     with Deduplicator.open(tmp_path, config) as deduplicator:
         pages = [deduplicator.sign(f"http://h/{number}", article(number).encode()) for number in range(18)]
         for page in pages:
             (decision,) = deduplicator.submit([page], claim=True).result()
-            assert len(deduplicator._opened.store._unfinished._open_claims) <= 5
+            assert len(deduplicator._opened.store._open_claims._numbers) <= 5
         assert deduplicator.settle(decision)
     with Deduplicator.open(tmp_path, config) as deduplicator:
         assert deduplicator.tidy() == 17

@@ -14,7 +14,7 @@ import pytest
 from scrapy.http import HtmlResponse
 
 from crawler_dedup import Config, Deduplicator, OwnText, own_text
-from crawler_dedup.crawl.slot import NOT_IN_TIME, NotSigned
+from crawler_dedup.crawl.supervision import NOT_IN_TIME, NotSigned
 from crawler_dedup.crawl.workers import Workers
 from crawler_dedup.pagetext import OwnTextJob
 from crawler_dedup.signing.forms import CrawlSigner

@@ -222,7 +222,7 @@ def drop(directory: Path, site: Site, *paths: str, **options: Any) -> None:
 
 def waiting(directory: Path) -> list[tuple[str, int]]:
     """Return the restorations that wait for a crawl: the end of the address, and the number of failures."""
-    with closing(maintenance.open_pages(directory / "index")) as pages:
+    with closing(maintenance.open_index(directory / "index")) as pages:
         overrides = pages.list_overrides()
     return [(each.urls[0].rpartition("/")[2], each.restorations[0].failures) for each in overrides if each.restorations]
 
@@ -285,7 +285,7 @@ def test_a_restored_page_that_redirects_is_kept_at_its_new_address(tmp_path: Pat
         assert run(tmp_path, site).paths() == ["/new"]
         assert waiting(tmp_path) == []
         assert run(tmp_path, site, "/kept", "/new").paths() == ["/kept", "/new"]
-        with closing(maintenance.open_pages(tmp_path / "index")) as pages:
+        with closing(maintenance.open_index(tmp_path / "index")) as pages:
             assert all(override.since for override in pages.list_overrides())
 
 

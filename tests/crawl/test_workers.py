@@ -22,7 +22,7 @@ from scrapy.http import HtmlResponse
 from crawler_dedup import BEING_HANDLED, Config, Deduplicator, SignedPage, main_text
 from crawler_dedup.crawl import childprocess
 from crawler_dedup.crawl.childprocess import SigningError
-from crawler_dedup.crawl.slot import DIED, ENDED, NOT_IN_TIME, PAUSED, NotSigned
+from crawler_dedup.crawl.supervision import DIED, ENDED, NOT_IN_TIME, PAUSED, NotSigned
 from crawler_dedup.crawl.workers import MAX_DEATHS, Workers, find_workers
 from crawler_dedup.errors import DedupError, IndexUnusable
 from crawler_dedup.signing.extractors import extract_with_trafilatura
@@ -246,7 +246,7 @@ def test_it_is_logged_why_a_worker_that_died_cannot_be_replaced(workers: Workers
         (tmp_path / "moved").rename(tmp_path / "index")
         with pytest.raises(IndexUnusable):
             await sign(workers)  # it is not tried again at once
-        workers._slots[0]._opens_again = 0.0
+        workers._supervised[0]._opens_again = 0.0
         await sign(workers)
 
     asyncio.run(replace_in_vain())

@@ -11,7 +11,7 @@ from crawler_dedup.index.index import Index
 from crawler_dedup.index.layout import RECORDS
 from crawler_dedup.index.limits import MAX_ADDRESS_CHARS, MAX_ALSO_AT, MAX_DROPPED
 from crawler_dedup.index.location import ServerAddress
-from crawler_dedup.index.tables import Tables, number_name
+from crawler_dedup.index.transaction import Transaction, number_name
 from crawler_dedup.index.verdicts import RunContext
 from tests.support.indexing import FILING, ByDistance, open_backend
 from tests.support.places import Places
@@ -80,7 +80,7 @@ def test_many_addresses_are_stored_before_the_run_ends(places: Places) -> None:
 
 
 def test_a_damaged_record_takes_no_addresses_from_other_pages(places: Places) -> None:
-    def damage(txn: Tables) -> None:
+    def damage(txn: Transaction) -> None:
         (number,) = (number for number, record in txn.items() if record and record.page.url.endswith("/0/1"))
         txn._storage.write(RECORDS, number_name(number), b"damaged")
 

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crawler_dedup import Config, Decision, Deduplicator, SignedPage, Verdict
-from crawler_dedup.index import tables
+from crawler_dedup.index import transaction
 from crawler_dedup.index.limits import MAX_ALIASES
 from crawler_dedup.index.lmdb import verification
 from crawler_dedup.index.lmdb.index import DirectoryIndex
@@ -124,7 +124,7 @@ def test_the_key_of_a_kept_page_is_a_fingerprint_or_a_hash_of_its_key() -> None:
 
 def test_pages_with_the_same_shortened_key_are_distinguished(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A shortened key has 40 bits. Here it has 3, so that each leads to many records, by page key or by signature."""
-    for module in (tables, verification):
+    for module in (transaction, verification):
         for name in ("place_of_name", "place_of_signature"):
             if hasattr(module, name):
                 real = getattr(module, name)

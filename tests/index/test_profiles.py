@@ -432,7 +432,7 @@ def profiles(tmp_path: Path) -> Path:
     with Deduplicator.open(tmp_path / "known", Config(tokenizer="bigrams")) as known:
         for number in range(MIN_PAGES):
             assert known.check(f"http://h/{number}", article(number).encode()).snapshot == 0
-    with closing(maintenance.open_pages(tmp_path / "known")) as pages:
+    with closing(maintenance.open_index(tmp_path / "known")) as pages:
         write_export(tmp_path / "profiles.dedup", pages.header, [], pages.sites())
     return tmp_path / "profiles.dedup"
 

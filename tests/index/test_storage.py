@@ -35,7 +35,7 @@ from crawler_dedup.index.layout import (
     limit_payloads,
 )
 from crawler_dedup.index.storage import Storage
-from crawler_dedup.index.tables import Tables
+from crawler_dedup.index.transaction import Transaction
 from tests.support import processes
 from tests.support.indexing import open_backend
 from tests.support.places import Places
@@ -175,9 +175,9 @@ def compare(storage: Storage, model: Model) -> None:
 def work(place: Any, model: Model, transactions: Sequence[Sequence[Operation]]) -> None:
     """Open an index, make each of *transactions*, and close it."""
 
-    def make(steps: Sequence[Operation], tables: Tables) -> None:
+    def make(steps: Sequence[Operation], txn: Transaction) -> None:
         for operate in steps:
-            operate(tables._storage, model)
+            operate(txn._storage, model)
 
     with closing(open_backend(place)) as backend:
         for steps in transactions:
@@ -237,8 +237,8 @@ from crawler_dedup.index.location import find_location
 backend = open_backend(find_location(sys.argv[1]))
 
 def write(number):
-    def job(tables):
-        storage, content = tables._storage, number.to_bytes(4, "big")
+    def job(txn):
+        storage, content = txn._storage, number.to_bytes(4, "big")
         storage.write(RUNS, bytes(4), content)
         storage.write(SITES, bytes(12), content)
         storage.write(COUNTS, bytes(12), content)

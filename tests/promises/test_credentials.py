@@ -45,12 +45,12 @@ def extract(tree):
 """.replace("LOGIN", LOGIN)
 SPIDER = """
 import re, shutil
-from crawler_dedup.crawl import watchdog
+from crawler_dedup.crawl import suspiciousdrops
 from tests.support.walker import Walker
 from crawler_dedup import release
 from scrapy.core.downloader.handlers.http11 import HTTP11DownloadHandler
 
-watchdog.MAX_DUPLICATES = 2
+suspiciousdrops.MAX_DUPLICATES = 2
 
 class Handler(HTTP11DownloadHandler):
     # Twisted refuses credentials in addresses; the handlers of other libraries (httpx, browsers) take them.
@@ -291,7 +291,7 @@ def test_an_old_export_is_imported_without_credentials(tmp_path: Path) -> None:
         invoke("index", *word)
     assert PASSWORD.encode() in (tmp_path / "old/data.mdb").read_bytes()
     assert_clean((tmp_path / "new/data.mdb").read_bytes())
-    index = maintenance.open_pages(tmp_path / "new")
+    index = maintenance.open_index(tmp_path / "new")
     keys = {record.page.url: record.page.key for record in maintenance.read_records(index, lambda _: None)}
     index.close()
     assert {"http:/h/2", "http://h/1"} <= keys.keys()

@@ -11,7 +11,7 @@ import pytest
 from lxml import html
 
 from crawler_dedup import Config
-from crawler_dedup.index.maintenance import open_pages
+from crawler_dedup.index.maintenance import open_index
 from crawler_dedup.inspection.lacks import find_fetched_lacks
 from crawler_dedup.inspection.sites import find_sites_then
 from crawler_dedup.journal.reader import Journals
@@ -71,7 +71,7 @@ def test_each_line_that_only_a_dropped_page_of_a_real_site_shows_is_named_with_a
         run(f"{origin}/_all.html", items=tmp_path / "items", spider="links", settings=settings, fresh=False)
     reasons: set[str] = set()
     unnamed: list[tuple[str, str]] = []
-    with closing(open_pages(index)) as pages:
+    with closing(open_index(index)) as pages:
         signer = Signer(config_from_spec(pages.header.spec, Config()))
         for drop in Journals(index.glob("*.jsonl")).entries():
             if drop.is_duplicate:

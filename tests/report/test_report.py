@@ -23,7 +23,7 @@ from msgspec.structs import replace
 
 from crawler_dedup import Config, Deduplicator, SignedPage
 from crawler_dedup.index.lmdb.index import DirectoryIndex
-from crawler_dedup.index.maintenance import open_pages
+from crawler_dedup.index.maintenance import open_index
 from crawler_dedup.index.records import Record
 from crawler_dedup.journal.entry import VERSION, Entry, Event, run_started
 from crawler_dedup.journal.reader import Journals
@@ -74,7 +74,7 @@ def entry(number: int = 0, event: Event = "drop", **fields: Any) -> Entry:
 
 
 def gathered(directory: Path, run: str = "") -> ReportData:
-    with closing(open_pages(directory)) as pages:
+    with closing(open_index(directory)) as pages:
         return collect(pages, Journals.beside(directory, CONFIG.journal), run)
 
 

@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 
 from crawler_dedup import Config, Deduplicator, SignedPage, Verdict
 from crawler_dedup.signedpage import PageKind, Trait
-from crawler_dedup.signing.blocks import IS_ADDRESS, MAX_BLOCKS, unpack_blocks
+from crawler_dedup.signing.blocks import IS_ADDRESS, unpack_blocks
 from crawler_dedup.signing.cover import cover_of, key_of, pack_cover
+from crawler_dedup.signing.limits import MAX_BLOCKS
 from tests.support.crawling import paragraphs, words
 from tests.support.signedpages import block
 from tests.support.sitepages import MENU, SITE, Crawl, is_duplicate, knowing, page

@@ -18,7 +18,8 @@ from crawler_dedup.rules.counts import SiteCounts, can_read, learn_sites
 from crawler_dedup.rules.limits import MAX_COUNTERS, MIN_PAGES
 from crawler_dedup.rules.matcher import SiteCounter
 from crawler_dedup.rules.sites import UNKNOWN_SITE, SiteProfile, decode_profile, hash_part
-from crawler_dedup.signing.links import MAX_PACKED, Links, unpack_links
+from crawler_dedup.signing.limits import MAX_LINKS
+from crawler_dedup.signing.links import Links, unpack_links
 from crawler_dedup.signing.outlinks import find_links
 from crawler_dedup.signing.parsing import parse
 
@@ -152,7 +153,7 @@ def test_shared_blocks_are_forgotten_when_the_site_changes() -> None:
 
 
 def test_the_navigation_of_a_page_with_too_many_links_is_not_learned_but_the_page_counts() -> None:
-    many = [f"/many/{link}" for link in range(MAX_PACKED + 1)]
+    many = [f"/many/{link}" for link in range(MAX_LINKS + 1)]
     site = learned(*(page(number, many) for number in range(MIN_PAGES))).make_snapshot()
     assert site.is_known
     assert site.navigation == frozenset()

@@ -298,7 +298,7 @@ def test_pages_with_the_same_blocks_are_found_and_removed_whether_or_not_the_sit
         deduplicator.release(early)
         assert is_duplicate(crawl.check("/copy", remark("a").replace("href=/", "href=/lower")), "http://h/late")
         deduplicator.release(late)
-    with closing(maintenance.open_pages(tmp_path)) as pages:
+    with closing(maintenance.open_index(tmp_path)) as pages:
         assert verify(pages, FILING) == []
 
 

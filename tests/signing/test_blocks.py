@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 from xxhash import xxh3_64_intdigest
 
 from crawler_dedup.signedpage import BLOCK_BYTES, Trait
-from crawler_dedup.signing.blocks import MAX_BLOCKS, PackedBlock, PageBlocks, hash_of_file, pack_blocks, unpack_blocks
+from crawler_dedup.signing.blocks import PackedBlock, PageBlocks, hash_of_file, pack_blocks, unpack_blocks
 from crawler_dedup.signing.embedded import find_embedded_content
 from crawler_dedup.signing.features import normalise, size_in_letters
+from crawler_dedup.signing.limits import MAX_BLOCKS
 from crawler_dedup.signing.lines import without_visits
 from crawler_dedup.signing.maintext import find_main_blocks
 from crawler_dedup.signing.outline import read_outline

@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from xxhash import xxh3_64_intdigest
 
-from crawler_dedup.signing.links import MAX_PACKED, Links, make_comparable, unpack_links
+from crawler_dedup.signing.limits import MAX_LINKS
+from crawler_dedup.signing.links import Links, make_comparable, unpack_links
 from crawler_dedup.signing.outlinks import find_links
 from crawler_dedup.signing.parsing import parse
 
@@ -80,9 +81,9 @@ def of_numbers(count: int) -> Links:
 
 
 def test_packed_links_are_the_upper_half_of_each_hash_and_none_if_there_are_too_many() -> None:
-    few, most, too_many = of_numbers(3), of_numbers(MAX_PACKED), of_numbers(MAX_PACKED + 1)
+    few, most, too_many = of_numbers(3), of_numbers(MAX_LINKS), of_numbers(MAX_LINKS + 1)
     assert unpack_links(few.packed) == [hash_value >> 32 for hash_value in few.hashes.tolist()]
-    assert len(unpack_links(most.packed)) == MAX_PACKED
+    assert len(unpack_links(most.packed)) == MAX_LINKS
     assert too_many.packed == of_numbers(0).packed == b""
     assert len({links.digest for links in (few, most, too_many, of_numbers(0))}) == 4
 

@@ -16,9 +16,10 @@ from crawler_dedup.crawl import text
 from crawler_dedup.errors import BeyondLimits, ConfigError
 from crawler_dedup.signing import extractors
 from crawler_dedup.signing.extractors import extract_with_trafilatura, find_extractor, load_trafilatura
+from crawler_dedup.signing.limits import MAX_NODES
 from crawler_dedup.signing.maintext import find_main_blocks, join_text
 from crawler_dedup.signing.outline import read_outline
-from crawler_dedup.signing.parsing import MAX_NODES, check_attributes, check_body, check_depth, check_nodes, parse
+from crawler_dedup.signing.parsing import check_attributes, check_body, check_depth, check_nodes, parse
 from tests.support.crawling import WALK, Site, article, crawl_pages, html, run_script
 from tests.support.versions import DETECTS_CHARSETS
 

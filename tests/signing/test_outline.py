@@ -14,8 +14,9 @@ from crawler_dedup.errors import BeyondLimits
 from crawler_dedup.signing.embedded import find_embedded_content
 from crawler_dedup.signing.features import size_in_letters
 from crawler_dedup.signing.hidden import hidden_elements
+from crawler_dedup.signing.limits import MAX_DEPTH
 from crawler_dedup.signing.outline import read_outline
-from crawler_dedup.signing.parsing import MAX_DEPTH, check_depth, parse
+from crawler_dedup.signing.parsing import check_depth, parse
 from crawler_dedup.signing.textblocks import Block
 
 INLINE = "abbr b bdi cite code data em font i ins kbd label mark q ruby s small span strong sub sup time u".split()

@@ -176,7 +176,7 @@ def test_an_index_and_an_export_of_it_find_what_was_kept_until_it_is_removed(
     with Deduplicator.open(tmp_path / "index", config(spec)) as opened:
         kept = [sign(opened, f"kept/{name}", text) for name, text in SAMPLES.items()]
         assert {decision.verdict for decision in opened.decide(kept)} == {Verdict.NEW}
-    with closing(maintenance.open_pages(tmp_path / "index")) as pages:
+    with closing(maintenance.open_index(tmp_path / "index")) as pages:
         assert maintenance.export_index(pages, tmp_path / "export", lambda _: None) == len(SAMPLES)
     exported = Export(tmp_path / "export")
     maintenance.import_index(exported, tmp_path / "new", lookup_of, lambda _: None, lambda _: None)

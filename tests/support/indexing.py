@@ -18,7 +18,7 @@ from crawler_dedup.hamming import distance
 from crawler_dedup.index.index import Index
 from crawler_dedup.index.lmdb.index import DirectoryIndex
 from crawler_dedup.index.location import Location
-from crawler_dedup.index.maintenance import make_pages
+from crawler_dedup.index.maintenance import open_or_create_index
 from crawler_dedup.index.profiles import Snapshot
 from crawler_dedup.index.verdicts import RunContext
 from crawler_dedup.rules.matcher import SiteCounter
@@ -159,7 +159,7 @@ def open_store(directory: Path, *, fresh: bool = False, spec: dict[str, str] | N
 
 
 def open_backend(location: Location, *, fresh: bool = False, spec: dict[str, str] | None = None) -> Index:
-    return make_pages(location, spec or SPEC, {}, map_size=1 << 30, fresh=fresh)
+    return open_or_create_index(location, spec or SPEC, {}, map_size=1 << 30, fresh=fresh)
 
 
 def page(number: int, signature: int, scope: str = "") -> SignedPage:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from crawler_dedup import Config, Decision, SignedPage
-from crawler_dedup.crawl.outages import Outages
+from crawler_dedup.crawl.serveroutages import Outages
 from crawler_dedup.crawl.workers import Workers
 from crawler_dedup.worker.messages import Check, Checked
 from tests.support.crawling import article
@@ -49,7 +49,7 @@ def odd(what: str) -> bytes:
 
 def pids(workers: Workers) -> list[int]:
     """Return the numbers of the processes that run."""
-    return [slot.child.pid for slot in workers._slots if slot.child is not None]
+    return [worker.child.pid for worker in workers._supervised if worker.child is not None]
 
 
 def check(

@@ -10,9 +10,9 @@ import numpy as np
 from crawler_dedup.index.index import Index
 from crawler_dedup.index.layout import NUMBERS, SIGNATURES, place_entry, place_of_name, place_of_signature
 from crawler_dedup.index.lmdb.index import DirectoryIndex
-from crawler_dedup.index.matcher import Filing
+from crawler_dedup.index.protocols import Filing
 from crawler_dedup.index.records import hash_scope, name_page
-from crawler_dedup.index.tables import Tables
+from crawler_dedup.index.transaction import Transaction
 
 if TYPE_CHECKING:
     from crawler_dedup.index.redis.client import Client
@@ -29,7 +29,7 @@ def verify(pages: Index, filing: Filing) -> list[str]:
         return _find_problems(txn, filing)
 
 
-def _find_problems(pages: Tables, filing: Filing) -> list[str]:
+def _find_problems(pages: Transaction, filing: Filing) -> list[str]:
     client: Client = pages._storage._client  # type: ignore[attr-defined]
     items = list(pages.items())
     readable = [(number, record) for number, record in items if record is not None]

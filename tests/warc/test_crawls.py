@@ -10,7 +10,7 @@ from warcio.archiveiterator import ArchiveIterator as WarcioIterator
 
 from crawler_dedup import Config
 from crawler_dedup.cli.project import Target
-from crawler_dedup.crawl.startup import find_warc_directory, journal_path
+from crawler_dedup.crawl.startup import find_journal_directory, find_warc_directory
 from crawler_dedup.index.location import find_location
 from crawler_dedup.journal.reader import Journals
 from tests.support.crawling import WALK, Answer, Site, article, crawl_pages, html, run_script, start_script
@@ -160,7 +160,7 @@ def test_commands_look_for_files_where_crawls_write_them(tmp_path: Path) -> None
         config = Config(dir=str(directory), index=index, journal=journal, dropped_warc="1 GB")  # type: ignore[arg-type]
         location = find_location(index) if index else directory
         target = Target(location, directory, config, Journals(()))
-        assert target.warc_directory == find_warc_directory(config, journal_path(config)) == tmp_path / place
+        assert target.warc_directory == find_warc_directory(config, find_journal_directory(config)) == tmp_path / place
 
 
 def test_without_fastwarc_the_crawl_does_not_start(tmp_path: Path) -> None:

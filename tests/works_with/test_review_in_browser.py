@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from crawler_dedup.index.maintenance import open_pages
+from crawler_dedup.index.maintenance import open_index
 from tests.support.commandline import check_pages
 from tests.support.council import NEWS, PAGES
 from tests.support.crawling import Site, article, html, run_scrapy
@@ -90,7 +90,7 @@ def test_a_wrong_drop_is_searched_judged_and_separated_by_keyboard(page: Page, i
     assert page.locator(".mark.wrong").inner_text() == "wrong"
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
     assert messages == []
-    with closing(open_pages(index)) as pages:
+    with closing(open_index(index)) as pages:
         said = [str(override) for override in pages.list_overrides()]
     assert sorted(said) == [f"keep {DROPPED}", f"separate {KEPT} {DROPPED}"]
 

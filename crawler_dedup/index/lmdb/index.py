@@ -20,11 +20,11 @@ from crawler_dedup.index.lmdb.environment import Environment
 from crawler_dedup.index.lmdb.runlocks import RunLock, lock_file, remove_dead_locks
 from crawler_dedup.index.lmdb.storage import Databases, DirectoryStorage
 from crawler_dedup.index.lmdb.verification import find_problems
-from crawler_dedup.index.matcher import Filing
 from crawler_dedup.index.packing import RecentRows
 from crawler_dedup.index.profiles import FrozenProfiles
+from crawler_dedup.index.protocols import Filing
 from crawler_dedup.index.runs import Alive, Run
-from crawler_dedup.index.tables import Tables
+from crawler_dedup.index.transaction import Transaction
 from crawler_dedup.system.callbacks import Advance, ignore_progress
 
 _T = TypeVar("_T")
@@ -134,29 +134,29 @@ class DirectoryIndex(Index):
         """Check every bucket against the records; return a sentence for each fault. Nothing is changed."""
         try:
             with self.environment.read() as txn:
-                return find_problems(txn, self._databases, self._tables(txn, {}), filing, advance)
+                return find_problems(txn, self._databases, self._transaction(txn, {}), filing, advance)
         except IndexUnusable as error:
             return [str(error)]
 
     def _submit(
         self,
-        job: Callable[[Tables], _T],
+        job: Callable[[Transaction], _T],
         *,
         urgent: bool = True,
         size: int = 1,  # noqa: ARG002  (a transaction may have any number of pages)
     ) -> Future[_T]:
         return self.environment.submit(partial(self._run, job), urgent=urgent)
 
-    def _write(self, job: Callable[[Tables], _T], timeout: float = WRITE_SECONDS) -> _T:
+    def _write(self, job: Callable[[Transaction], _T], timeout: float = WRITE_SECONDS) -> _T:
         return self.environment.write(partial(self._run, job), timeout)
 
-    def _run(self, job: Callable[[Tables], _T], txn: lmdb.Transaction) -> _T:
-        return job(self._tables(txn, self.environment.alive))
+    def _run(self, job: Callable[[Transaction], _T], txn: lmdb.Transaction) -> _T:
+        return job(self._transaction(txn, self.environment.alive))
 
     @contextmanager
-    def _read(self) -> Iterator[Tables]:
+    def _read(self) -> Iterator[Transaction]:
         with self.environment.read() as txn:
-            yield self._tables(txn, {})
+            yield self._transaction(txn, {})
 
-    def _tables(self, txn: lmdb.Transaction, alive: Alive) -> Tables:
-        return Tables(DirectoryStorage(self._databases, txn), alive, self._recent, self._frozen)
+    def _transaction(self, txn: lmdb.Transaction, alive: Alive) -> Transaction:
+        return Transaction(DirectoryStorage(self._databases, txn), alive, self._recent, self._frozen)

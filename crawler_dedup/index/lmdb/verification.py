@@ -14,9 +14,9 @@ from crawler_dedup.hamming import Numbers
 from crawler_dedup.index.layout import NUMBERS, SIGNATURES, place_entry, place_of_signature
 from crawler_dedup.index.lmdb.buckets import Tally, tally
 from crawler_dedup.index.lmdb.storage import Databases
-from crawler_dedup.index.matcher import Filing
+from crawler_dedup.index.protocols import Filing
 from crawler_dedup.index.records import Record, hash_scope
-from crawler_dedup.index.tables import Tables, places_of
+from crawler_dedup.index.transaction import Transaction, places_of
 from crawler_dedup.system.callbacks import Advance
 
 _SLICE = 10_000
@@ -33,7 +33,7 @@ class _Findings:
 
 
 def find_problems(
-    txn: lmdb.Transaction, databases: Databases, tables: Tables, filing: Filing, advance: Advance
+    txn: lmdb.Transaction, databases: Databases, transaction: Transaction, filing: Filing, advance: Advance
 ) -> list[str]:
     """Return the faults of an index, a sentence each.
 
@@ -44,13 +44,13 @@ def find_problems(
     Raises:
         IndexUnusable: a bucket cannot be read.
     """
-    findings, numbered = _Findings(), tables.items()
+    findings, numbered = _Findings(), transaction.items()
     while batch := list(islice(numbered, _SLICE)):
-        _check_records(batch, tables, filing, findings)
+        _check_records(batch, transaction, filing, findings)
         advance(len(batch))
-    findings.wrong["profiles of sites cannot be read"] += tables.sites.count_unreadable()
-    findings.wrong["runs cannot be read"] += tables.runs.count_unreadable()
-    findings.wrong["overrides cannot be read"] += tables.count_unreadable_overrides()
+    findings.wrong["profiles of sites cannot be read"] += transaction.sites.count_unreadable()
+    findings.wrong["runs cannot be read"] += transaction.runs.count_unreadable()
+    findings.wrong["overrides cannot be read"] += transaction.count_unreadable_overrides()
     sentences = [f"{count} {fault}." for fault, count in findings.wrong.items() if count]
     for name, filed, expected in (
         ("record numbers", databases.buckets[NUMBERS].tally(txn), findings.numbers),
@@ -63,7 +63,7 @@ def find_problems(
     return sentences
 
 
-def _check_records(batch: Iterable[_Numbered], tables: Tables, filing: Filing, findings: _Findings) -> None:
+def _check_records(batch: Iterable[_Numbered], transaction: Transaction, filing: Filing, findings: _Findings) -> None:
     places: list[tuple[int, int]] = []
     filed: list[tuple[int, int, int]] = []
     for number, record in batch:
@@ -72,9 +72,9 @@ def _check_records(batch: Iterable[_Numbered], tables: Tables, filing: Filing, f
             continue
         scope, signature = hash_scope(record.page.scope), record.page.signature
         places.extend(place_entry(place, number) for place in places_of(record))
-        if not tables.leads_to(places_of(record)[0], number):
+        if not transaction.leads_to(places_of(record)[0], number):
             findings.wrong["records are not found by their page key"] += 1
-        representatives = tables.find_filed(scope, signature)
+        representatives = transaction.find_filed(scope, signature)
         if (number in representatives) != record.is_representative:
             findings.wrong["records are not filed under the signature that they contain"] += 1
         if number in representatives:
@@ -83,7 +83,7 @@ def _check_records(batch: Iterable[_Numbered], tables: Tables, filing: Filing, f
                 filed.extend((scope, key, signature) for key in filing.keys(record.page))
         if title := filing.title_key(record.page):
             place = place_of_signature(scope, title)
-            if tables.leads_to(place, number):
+            if transaction.leads_to(place, number):
                 places.append(place_entry(place, number))
     if places:
         findings.numbers += tally(0, *map(_array, zip(*places, strict=True)))

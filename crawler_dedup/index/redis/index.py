@@ -18,11 +18,11 @@ from crawler_dedup.index.header import FORMAT, FileFigures, Header, check_header
 from crawler_dedup.index.index import Index
 from crawler_dedup.index.jobs import WRITE_SECONDS, wait_for
 from crawler_dedup.index.location import ServerAddress
-from crawler_dedup.index.matcher import Filing, Matcher
 from crawler_dedup.index.packing import RecentRows
 from crawler_dedup.index.profiles import FrozenProfiles
+from crawler_dedup.index.protocols import Filing, Matcher
 from crawler_dedup.index.records import Record
-from crawler_dedup.index.redis import opening, scripts
+from crawler_dedup.index.redis import creation, scripts
 from crawler_dedup.index.redis.changelog import State
 from crawler_dedup.index.redis.client import Client
 from crawler_dedup.index.redis.connection import ServerConnection, read_time
@@ -32,7 +32,7 @@ from crawler_dedup.index.redis.runs import ServerRun, show_life_soon
 from crawler_dedup.index.redis.storage import UNDIVIDED, ServerStorage
 from crawler_dedup.index.redis.writer import MOST_JOBS, MOST_PAGES, Writer
 from crawler_dedup.index.runs import Alive
-from crawler_dedup.index.tables import Tables
+from crawler_dedup.index.transaction import Transaction
 from crawler_dedup.index.verdicts import RunContext
 from crawler_dedup.signedpage import SignedPage
 from crawler_dedup.system.logs import logger_without_credentials
@@ -80,7 +80,7 @@ class ServerIndex(Index):
         self._is_closed = False
         self._offers: Offers = deque(maxlen=MOST_JOBS)
         self._recent = RecentRows()
-        self._writer = None if readonly else Writer(self._make_client(cache_bytes), self._begin, self._make_tables)
+        self._writer = None if readonly else Writer(self._make_client(cache_bytes), self._begin, self._make_transaction)
         with self._counting:
             self._open[address] = self._open.get(address, 0) + 1
 
@@ -115,8 +115,8 @@ class ServerIndex(Index):
         """
         ours = Header(FORMAT, dict(spec), dict(libraries))
         if fresh and not cls.is_open(address):
-            opening.empty(address, ours)
-        theirs = opening.begin(address, ours)
+            creation.empty(address, ours)
+        theirs = creation.begin(address, ours)
         check_header(str(address), theirs, ours)
         return cls(address, theirs, cache_bytes=cache_bytes, frozen=frozen)
 
@@ -135,7 +135,7 @@ class ServerIndex(Index):
             IndexMismatch: the header has another *spec*, format or kind.
             IndexUnusable: it cannot be opened.
         """
-        header = opening.read_header(address)
+        header = creation.read_header(address)
         check_header(str(address), header, header.expected(spec))
         return cls(address, header, readonly=readonly, fails_if_emptied=True)
 
@@ -147,7 +147,7 @@ class ServerIndex(Index):
     @staticmethod
     def is_at(address: ServerAddress) -> bool:
         """Return whether there is an index at *address*. Raises :class:`IndexUnusable` without the server."""
-        return opening.is_at(address)
+        return creation.is_at(address)
 
     @property
     def name(self) -> str:
@@ -198,23 +198,23 @@ class ServerIndex(Index):
         with ServerConnection(self.address) as connection:
             return int(read_time(connection))
 
-    def _submit(self, job: Callable[[Tables], _T], *, urgent: bool = True, size: int = 1) -> Future[_T]:
+    def _submit(self, job: Callable[[Transaction], _T], *, urgent: bool = True, size: int = 1) -> Future[_T]:
         if self._writer is None:
             raise IndexUnusable("The index is open for reading only.")
         return self._writer.submit(job, urgent=urgent, size=size)
 
-    def _write(self, job: Callable[[Tables], _T], timeout: float = WRITE_SECONDS) -> _T:
+    def _write(self, job: Callable[[Transaction], _T], timeout: float = WRITE_SECONDS) -> _T:
         return wait_for(self._submit(job), timeout, f"The index in {self.address} does not answer.")
 
     @contextmanager
-    def _read(self) -> Iterator[Tables]:
+    def _read(self) -> Iterator[Transaction]:
         client = Client(self.address, self.header, READING_BYTES)
         try:
             client.prepare()
             if self._fails_if_emptied:
                 self._epoch = self._epoch or client.epoch
                 client.require_epoch(self._epoch)
-            yield self._make_tables(ServerStorage(client, self.header, deque(), is_reading=True), {})
+            yield self._make_transaction(ServerStorage(client, self.header, deque(), is_reading=True), {})
         except msgspec.DecodeError as error:
             raise client.damaged_error(error) from error
         finally:
@@ -223,8 +223,8 @@ class ServerIndex(Index):
     def _begin(self, client: Client) -> ServerStorage:
         return ServerStorage(client, self.header, self._offers)
 
-    def _make_tables(self, storage: ServerStorage, alive: Alive) -> Tables:
-        return Tables(storage, alive, self._recent, self._frozen)
+    def _make_transaction(self, storage: ServerStorage, alive: Alive) -> Transaction:
+        return Transaction(storage, alive, self._recent, self._frozen)
 
     def __len__(self) -> int:
         epoch = self._quick.call(b"HGET", meta_key(self.address), b"epoch")

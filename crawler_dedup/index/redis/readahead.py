@@ -6,8 +6,8 @@ from collections import deque
 from collections.abc import Sequence
 
 from crawler_dedup.index.layout import NUMBERS, SIGNATURES, SITES, place_entry, place_of_name, place_of_signature
-from crawler_dedup.index.matcher import Matcher
 from crawler_dedup.index.profiles import site_key
+from crawler_dedup.index.protocols import Matcher
 from crawler_dedup.index.records import hash_scope, name_page
 from crawler_dedup.index.redis.client import Client
 from crawler_dedup.signedpage import SignedPage

@@ -21,7 +21,7 @@ from crawler_dedup.index.layout import (
     RowTable,
     limit_payloads,
 )
-from crawler_dedup.index.matcher import Matcher
+from crawler_dedup.index.protocols import Matcher
 from crawler_dedup.index.redis.changes import ChangedBucket, Changes
 from crawler_dedup.index.redis.client import Client
 from crawler_dedup.index.redis.readahead import Offers, ReadAhead

@@ -19,7 +19,7 @@ from crawler_dedup.index.jobs import Job, JobThread
 from crawler_dedup.index.redis.client import Client
 from crawler_dedup.index.redis.storage import ServerStorage
 from crawler_dedup.index.runs import Alive
-from crawler_dedup.index.tables import Tables
+from crawler_dedup.index.transaction import Transaction
 
 MOST_JOBS = 64
 """Maximum number of jobs of a transaction: a longer transaction is outdated more often when it ends."""
@@ -36,19 +36,19 @@ class Writer(JobThread):
     Args:
         client: the client, which only this thread uses from now on.
         begin: returns a new transaction of a client.
-        make_tables: returns the tables in a transaction.
+        make_transaction: returns a transaction on a storage.
     """
 
     def __init__(
         self,
         client: Client,
         begin: Callable[[Client], ServerStorage],
-        make_tables: Callable[[ServerStorage, Alive], Tables],
+        make_transaction: Callable[[ServerStorage, Alive], Transaction],
     ) -> None:
         super().__init__("crawler-dedup-server")
         self._client = client
         self._begin = begin
-        self._make_tables = make_tables
+        self._make_transaction = make_transaction
         self._alive: Alive = {}
         self._most_pages = MOST_PAGES  # fewer while others often change the cells that are read
         self._away_until = 0.0
@@ -94,10 +94,10 @@ class Writer(JobThread):
             self._alive.clear()
             storage = self._begin(self._client)
             storage.most_pages = self._most_pages
-            tables = self._make_tables(storage, self._alive)
+            txn = self._make_transaction(storage, self._alive)
             first = jobs[: _count_first(jobs, self._most_pages)]
             try:
-                results = [job.run(tables) for job in first]
+                results = [job.run(txn) for job in first]
             except ConnectionLost:
                 raise
             except Exception:

@@ -14,7 +14,7 @@ import pytest
 from lxml.html import document_fromstring
 
 from crawler_dedup import Config
-from crawler_dedup.crawl.forms import LIMIT, MAX_FORMS, Forms, FormUse
+from crawler_dedup.crawl.formcounts import LIMIT, MAX_FORMS, Forms, FormUse
 from crawler_dedup.signedpage import SignedPage
 from crawler_dedup.signing import forms as signing_forms
 from crawler_dedup.signing.forms import CrawlSigner, FormReader

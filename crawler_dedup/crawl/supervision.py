@@ -1,4 +1,4 @@
-"""One of the workers of a crawl, what it has to answer, and what becomes of that if the worker dies."""
+"""Supervision of one worker of a crawl: what it has to answer, what its death costs, and the worker that replaces it."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class Task:
         self.answer.set_exception(error or (NotSigned(reason) if self.url else IndexUnusable(f"No answer: {reason}.")))
 
 
-class Slot:
+class SupervisedWorker:
     """One of the workers of a crawl, and those that replace it.
 
     Attributes:
@@ -96,14 +96,14 @@ class Slot:
             self._heard = loop.time()
         self.tasks[number] = task
         if self.child is None:
-            self._restart()
+            self._start_replacement()
         else:
             self._send(number, task)
         if self._timer is None:
-            self._timer = loop.call_later(self._workers.patience, self._replace_silent)
+            self._timer = loop.call_later(self._workers.patience, self._end_silent)
 
     def _attach(self, child: ChildProcess | LocalWorker) -> None:
-        child.attach(self._receive, partial(self._replace, child))
+        child.attach(self._receive, partial(self._handle_death, child))
 
     def _send(self, number: int, task: Task) -> None:
         if self.child is not None:
@@ -115,13 +115,13 @@ class Slot:
         """Whether its worker has not opened the index yet."""
         return self.child is None or not self._is_ready
 
-    def restart(self) -> None:
+    def replace(self) -> None:
         """Replace the worker, once there are jobs."""
         self.end()
         if self.tasks:
-            self._restart()
+            self._start_replacement()
 
-    def _restart(self) -> None:
+    def _start_replacement(self) -> None:
         """Start a worker, which gets all jobs. While workers die too often, the jobs fail."""
         assert self._loop is not None
         if self._failure is not None and self._loop.time() < self._opens_again:
@@ -160,19 +160,19 @@ class Slot:
             elif isinstance(message.result, Checked):
                 self._workers.release_abandoned(message.result.decision)
 
-    def _replace_silent(self) -> None:
-        """Replace a worker that has not answered for too long: it is stopped, or waits for ever."""
+    def _end_silent(self) -> None:
+        """End a worker that has not answered for too long, as if it had died: it is stopped, or waits for ever."""
         assert self._loop is not None
         self._timer = None
         if not self.tasks:
             return
         due = self._heard + self._workers.patience
         if self.child is not None and self._loop.time() >= due:
-            self.child.replace()
+            self.child.end_and_report()
             self._heard = self._loop.time()
-        self._timer = self._loop.call_at(max(due, self._loop.time() + 1.0), self._replace_silent)
+        self._timer = self._loop.call_at(max(due, self._loop.time() + 1.0), self._end_silent)
 
-    def _replace(self, child: ChildProcess | LocalWorker, status: int | None, number: int) -> None:
+    def _handle_death(self, child: ChildProcess | LocalWorker, status: int | None, number: int) -> None:
         """Let another worker do the jobs of one that has died, except for a page that has taken too long or has ended two.
 
         Args:
@@ -197,7 +197,7 @@ class Slot:
         if status != childprocess.TOO_LATE:  # it is said of the page
             self._workers.report_death(describe_death(pid, status, pages))
         self._workers.count_death()
-        self._restart()
+        self._start_replacement()
 
     def _fail_all(self, reason: str, error: Exception | None = None) -> None:
         tasks, self.tasks = self.tasks, {}

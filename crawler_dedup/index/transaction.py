@@ -1,4 +1,4 @@
-"""Tables of an index: its pages, runs, sites and overrides, within one transaction, the same on every storage."""
+"""One transaction of an index: its pages, runs, sites and overrides, the same on every storage."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from crawler_dedup.index.layout import (
     place_of_signature,
 )
 from crawler_dedup.index.limits import MAX_ALIASES, MAX_REPRESENTATIVES, MAX_UNDER_TITLE
-from crawler_dedup.index.matcher import Filing
 from crawler_dedup.index.overrides import Override, Overrides
 from crawler_dedup.index.packing import RecentRows, unpack_sound
 from crawler_dedup.index.profiles import FrozenProfiles
+from crawler_dedup.index.protocols import Filing
 from crawler_dedup.index.records import Record, hash_scope, name_page
 from crawler_dedup.index.runs import Alive, Runs
-from crawler_dedup.index.sites import Sites
+from crawler_dedup.index.sitestore import SiteStore
 from crawler_dedup.index.storage import Storage
 
 _VERSION, _VERSION_BYTES = b"version", 8
@@ -37,7 +37,7 @@ _SCOPE = 0
 """The scope of the buckets of numbers: places are hashes that include a scope."""
 
 
-class Tables:
+class Transaction:
     """What is stored in an index, within one transaction.
 
     The number of a record is at the places of its page key and of its aliases, and, if the page is a representative,
@@ -60,7 +60,7 @@ class Tables:
         self, storage: Storage, alive: Alive, recent: RecentRows, frozen: FrozenProfiles | None = None
     ) -> None:
         self.runs = Runs(storage, alive)
-        self.sites = Sites(storage, frozen)
+        self.sites = SiteStore(storage, frozen)
         self._storage = storage
         self._recent = recent
         self._highest = 0  # of the numbers of records that were read

@@ -12,13 +12,13 @@ import msgspec
 from crawler_dedup.decision import Decision
 from crawler_dedup.errors import IndexDamaged, IndexUnusable
 from crawler_dedup.index.limits import MAX_ADDRESS_CHARS, MAX_ALSO_AT, MAX_DROPPED, MAX_OPEN_CLAIMS
-from crawler_dedup.index.matcher import Matcher
-from crawler_dedup.index.tables import Tables
+from crawler_dedup.index.protocols import Matcher
+from crawler_dedup.index.transaction import Transaction
 from crawler_dedup.index.verdicts import RunContext
 from crawler_dedup.signedpage import SignedPage
 
 
-class Unfinished:
+class OpenClaims:
     """The open claims of an opening, and addresses that are not stored yet.
 
     Attributes:
@@ -27,34 +27,34 @@ class Unfinished:
 
     def __init__(self) -> None:
         self.has_unknown_claims = False
-        self._open_claims: set[int] = set()
+        self._numbers: set[int] = set()
         self._dropped: list[tuple[SignedPage, str]] = []  # kept pages, and the addresses of their duplicates
 
     @property
     def may_have_claims(self) -> bool:
         """Whether a claim may be open."""
-        return self.has_unknown_claims or bool(self._open_claims)
+        return self.has_unknown_claims or bool(self._numbers)
 
-    def write(self, txn: Tables) -> None:
+    def write_addresses(self, txn: Transaction) -> None:
         """Store all addresses."""
         _add_addresses(txn, self._dropped)
 
-    def open_claims(self, offer: Future[list[Decision]], decided: Sequence[Decision]) -> None:
+    def remember(self, offer: Future[list[Decision]], decided: Sequence[Decision]) -> None:
         """Remember which claims this run has made. Called in the writing thread.
 
         A claim stays open for ever if another middleware discards the page. The claims are not remembered if there are too
         many, or if it is not known whether the offer was stored: its pages pass without them.
         """
         claims = [] if offer.cancelled() else [decision.claim for decision in decided if decision.claim]
-        if claims and (offer.exception() or len(self._open_claims) + len(claims) > MAX_OPEN_CLAIMS):
+        if claims and (offer.exception() or len(self._numbers) + len(claims) > MAX_OPEN_CLAIMS):
             self.has_unknown_claims = True
         else:
-            self._open_claims.update(claims)
+            self._numbers.update(claims)
 
-    def close_claim(self, end: Future[bool], claim: int) -> None:
+    def forget(self, end: Future[bool], claim: int) -> None:
         """Forget a claim if it has ended."""
         if not end.cancelled() and end.exception() is None:
-            self._open_claims.discard(claim)
+            self._numbers.discard(claim)
 
     def add_addresses(self, dropped: Sequence[tuple[SignedPage, str]], submit: Callable[..., object]) -> None:
         """Remember the addresses of duplicates. They are stored together, so that a duplicate costs no commit of its own.
@@ -71,7 +71,7 @@ class Unfinished:
                 submit(partial(_add_addresses, dropped=dropped), urgent=False)
 
 
-def end_claim(txn: Tables, decision: Decision, matcher: Matcher, context: RunContext, *, settled: bool) -> bool:
+def end_claim(txn: Transaction, decision: Decision, matcher: Matcher, context: RunContext, *, settled: bool) -> bool:
     """Settle or release the claim of *decision*; return whether its page is recorded with this claim."""
     recorded = txn.find(decision.scope, decision.key)
     if recorded is None:
@@ -88,7 +88,7 @@ def end_claim(txn: Tables, decision: Decision, matcher: Matcher, context: RunCon
     return True
 
 
-def _add_addresses(txn: Tables, dropped: Sequence[tuple[SignedPage, str]]) -> None:
+def _add_addresses(txn: Transaction, dropped: Sequence[tuple[SignedPage, str]]) -> None:
     """Add the address of each duplicate to the record of its representative, up to a limit, if that can be read."""
     for kept, url in dropped:
         with suppress(msgspec.DecodeError, IndexDamaged):
@@ -100,7 +100,7 @@ def _add_addresses(txn: Tables, dropped: Sequence[tuple[SignedPage, str]]) -> No
                 txn.replace(number, msgspec.structs.replace(record, also_at=(*record.also_at, url)))
 
 
-def touch_run(txn: Tables, context: RunContext) -> int:
+def touch_run(txn: Transaction, context: RunContext) -> int:
     """Record that the run is alive, and return the time of the transaction."""
     now = context.clock()
     if not context.run:

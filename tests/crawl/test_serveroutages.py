@@ -16,7 +16,7 @@ import pytest
 
 from crawler_dedup import Config, Decision, Deduplicator, SignedPage, Verdict
 from crawler_dedup.crawl.claims import Claims, Question
-from crawler_dedup.crawl.outages import Outages
+from crawler_dedup.crawl.serveroutages import Outages
 from crawler_dedup.decision import BEING_HANDLED
 from crawler_dedup.errors import ConnectionLost
 from crawler_dedup.system.channel import Failure

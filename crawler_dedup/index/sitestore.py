@@ -19,7 +19,6 @@ from crawler_dedup.index.layout import (
     decode_struct,
 )
 from crawler_dedup.index.limits import MAX_SNAPSHOTS
-from crawler_dedup.index.matcher import Matcher
 from crawler_dedup.index.profiles import (
     NO_SNAPSHOT,
     FrozenProfiles,
@@ -28,6 +27,7 @@ from crawler_dedup.index.profiles import (
     StoredSite,
     site_key,
 )
+from crawler_dedup.index.protocols import Matcher
 from crawler_dedup.index.records import name_page
 from crawler_dedup.index.storage import Storage
 from crawler_dedup.signedpage import Count, SignedPage
@@ -60,7 +60,7 @@ _encode_head = msgspec.msgpack.Encoder().encode
 _decode_head = msgspec.msgpack.Decoder(SiteHead).decode
 
 
-class Sites:
+class SiteStore:
     """The profiles of sites, within one transaction. A page without a host belongs to no site.
 
     Args:

@@ -36,7 +36,7 @@ class UsedPage:
     examples: list[str] = field(default_factory=list)
 
 
-class Watchdog:
+class SuspiciousDrops:
     """Counts duplicates by kept page and site, for the kept pages that were used last, and drops by requested address.
 
     Each page is identified by a hash of its address, because addresses may be long, and there are many.

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from crawler_dedup import Decision, Match, Verdict
-from crawler_dedup.crawl import watchdog
-from crawler_dedup.crawl.watchdog import MAX_DUPLICATES, MAX_WATCHED, Watchdog
+from crawler_dedup.crawl import suspiciousdrops
+from crawler_dedup.crawl.suspiciousdrops import MAX_DUPLICATES, MAX_WATCHED, SuspiciousDrops
 from tests.support.crawling import article, crawl_pages, html
 
 MATCH = Match("alike", 0, 1.0, 1.0)
@@ -21,8 +21,8 @@ def duplicate(number: int, representative: str = "http://h/error", host: str = "
 def test_kept_pages_and_sites_are_counted_separately_and_other_decisions_are_not(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(watchdog, "MAX_DUPLICATES", 1)
-    watching = Watchdog()
+    monkeypatch.setattr(suspiciousdrops, "MAX_DUPLICATES", 1)
+    watching = SuspiciousDrops()
     new = Decision(Verdict.NEW, "http://h/", "k", "scope")
     others = duplicate(1, representative="http://h/other"), duplicate(1, host="http://mirror")
     for decision in (new, new, new, duplicate(1), *others):
@@ -31,8 +31,8 @@ def test_kept_pages_and_sites_are_counted_separately_and_other_decisions_are_not
 
 
 def test_only_the_most_recently_used_kept_pages_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(watchdog, "MAX_DUPLICATES", 1)
-    watching = Watchdog()
+    monkeypatch.setattr(suspiciousdrops, "MAX_DUPLICATES", 1)
+    watching = SuspiciousDrops()
     watching.count_duplicate(duplicate(0))
     for number in range(MAX_WATCHED):
         watching.count_duplicate(duplicate(0, representative=f"http://h/{number}"))
@@ -42,7 +42,7 @@ def test_only_the_most_recently_used_kept_pages_are_remembered(monkeypatch: pyte
 
 
 def test_memory_stays_small_however_long_the_addresses_are() -> None:
-    watching = Watchdog()
+    watching = SuspiciousDrops()
     for number in range(1_000):
         for time in range(2):
             decision = duplicate(
@@ -54,7 +54,7 @@ def test_memory_stays_small_however_long_the_addresses_are() -> None:
 
 
 def test_one_warning_names_shortened_examples_which_are_not_kept_after_it() -> None:
-    watching = Watchdog()
+    watching = SuspiciousDrops()
     seen = [watching.count_duplicate(duplicate(number, host=f"http://h/{'y' * 2_000}")) for number in range(60)]
     (warning,) = [overused for overused in seen if overused is not None]
     assert warning is seen[MAX_DUPLICATES]
