@@ -246,8 +246,12 @@ def describe_lacks(name: str, lacks: Sequence[Lack], *, is_stored: bool = True) 
     lines = [f"  {text}" for text in counting[:_SHOWN_BLOCKS]]
     lines += [f"  … and {len(counting) - _SHOWN_BLOCKS} more"] if len(counting) > _SHOWN_BLOCKS else []
     lines += [f"  does not count ({exemption}): {' ⏐ '.join(others)}" for exemption, others in texts.items()]
-    heading = f"the {name} page lacks:\n" if is_stored else f"the {name} page, whose text is not stored, may lack:\n"
-    return Text.assemble((heading, "bold"), "\n".join(lines or ["  nothing: every word is there"]))
+    heading = (
+        f"the {name} page lacks:\n"
+        if is_stored
+        else f"the {name} page, of which at most the main text is stored, may lack:\n"
+    )
+    return Text.assemble((heading, "bold"), "\n".join(lines or ["  nothing: every line of the text is there"]))
 
 
 def _describe_lack(lack: Lack) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from lxml.html import HtmlElement
@@ -28,7 +29,8 @@ from crawler_dedup.signing.textblocks import Block
 _LONG_LINE = 40
 _LONG_TEXT = 100_000  # in a longer text, a search for thousands of lines would take seconds
 # Elements that a reader sees, and that are never main text: the outline leaves them out.
-_NEVER_MAIN_TEXT = ("aside", "button", "dialog", "footer", "menu", "nav", "noscript")
+_NEVER_MAIN_TEXT = ("aside", "button", "dialog", "footer", "menu", "nav", "noscript", "object")
+_BUTTONS = ("button", "reset", "submit")  # types of <input> that show their value
 _BESIDE = "beside"  # the tag that they get to be read
 
 
@@ -39,7 +41,7 @@ class VisibleLine:
     Attributes:
         text: its text.
         number: the hash of the block that it makes; 0: it makes none.
-        exemption: why not its whole text is compared; ``""`` if it is.
+        exemption: why a part of its text is not compared; ``""`` if all of it is.
     """
 
     text: str
@@ -126,9 +128,12 @@ def inspect_page(
         tokens = signer.text_of(compared).tokens
     except BeyondLimits:
         tokens = []
-    everything = _read_everything(tree, revealed=read.revealed)
-    lines = [*_find_lines(read.outline.blocks), *_find_lines_beside(everything, blocks)]
-    return InspectedPage(page, text, _find_beside(everything.blocks, text), Counter(tokens), blocks, lines)
+    lines, beside = [*_find_lines(read.outline.blocks)], tuple[str, ...]()
+    with suppress(BeyondLimits):  # elements that a crawl leaves out may be nested too deep
+        everything = _read_everything(tree, revealed=read.revealed)
+        lines += _find_lines_beside(everything, blocks)
+        beside = _find_beside(everything.blocks, text)
+    return InspectedPage(page, text, beside, Counter(tokens), blocks, lines)
 
 
 def apply_rules(pair: Pair) -> list[RuleResult]:
@@ -191,6 +196,9 @@ def _read_everything(tree: HtmlElement, *, revealed: bool) -> Outline:
     for root in parsing.roots(tree):
         for element in root.iter(*_NEVER_MAIN_TEXT):
             element.tag = _BESIDE
+        for field in root.iter("input"):
+            if field.get("type", "").lower() in _BUTTONS:
+                field.tag, field.text = _BESIDE, field.get("value")
     return read_outline(tree, revealed=revealed, elements=Elements)
 
 

@@ -25,11 +25,12 @@ def find_doubts(entry: Entry, kept_title: str | None, kept_text: bytes, max_dist
     """
     if entry.rule == SAME_BYTES:
         return []
-    is_far = entry.distance is not None and entry.distance >= max_distance
+    distance = -1 if entry.distance is None else entry.distance
     return [
         *_compare_contents(entry, kept_title, kept_text),
         *_compare_addresses(entry),
-        *([(2, "signatures as far apart as allowed")] if is_far else []),
+        *([(2, "signatures as far apart as allowed")] if distance == max_distance else []),
+        *([(2, "found by its name: the signatures are far apart")] if distance > max_distance else []),
     ]
 
 

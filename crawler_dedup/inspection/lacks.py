@@ -60,7 +60,7 @@ def find_lacks(new: InspectedPage, pair: Pair, kept: InspectedPage | None = None
     not compared (a page is not signed, or a text and a thin page), these lines are returned alone.
 
     Args:
-        kept: the kept page with its texts; ``None``: they are not known, so that it may show the same counts and the like.
+        kept: the kept page with its texts; ``None``: its texts are not known.
     """
     blocks = [*pair.comparison.blocks] if _are_compared(pair) else []
     lacking = {
@@ -73,10 +73,11 @@ def find_lacks(new: InspectedPage, pair: Pair, kept: InspectedPage | None = None
     shown = {"", *(lack.text for lack in lacks), *(line.text for line in (kept.lines if kept else ()))}
     for line in new.lines:
         lack = lacking.get(line.number)  # of another line with the same words
-        if line.text not in shown and (kept or lack or line.exemption or not blocks):
+        text = text_without_credentials(line.text)
+        if not shown.intersection((text, line.text)) and (kept or lack or line.exemption or not blocks):
             same = _SAME_WORDS if line.number in numbers else _TOGETHER if blocks else ""
-            lacks.append(Lack("a line", line.text, len(line.text), lack.exemption if lack else line.exemption or same))
-        shown.add(line.text)
+            lacks.append(Lack("a line", text, len(text), lack.exemption if lack else line.exemption or same))
+        shown.add(text)
     return sorted(lacks, key=lambda lack: bool(lack.exemption))
 
 

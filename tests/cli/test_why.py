@@ -394,7 +394,7 @@ def test_a_kept_page_is_fetched_and_compared_with_the_kept_page_that_comes_neare
     printed = printed_text(why(live.url("/other"), live.index, "--fetch"))
     assert f"{live.url('/kept')} is the most similar; it does not represent this page: rule" in printed
     assert printed.endswith(
-        "rule “not covered”. the other page, whose text is not stored, may lack: a fact: In Leith"
+        "rule “not covered”. the other page, of which at most the main text is stored, may lack: a fact: In Leith"
         " does not count (in navigation, a footer or the like): other"
     )
 
