@@ -47,7 +47,8 @@ class Match:
         distance: Hamming distance of the two signatures, in bits; ``None`` if the scheme has no distance.
         resemblance: estimated Jaccard coefficient of what the scheme compares, 0 to 1; ``None`` if it does not measure it
             (simhash).
-        coverage: estimated share of what it compares of the new page that the kept page has, 0 to 1; ``None`` as well.
+        coverage: estimated share of what the scheme compares of the new page that the kept page has too, 0 to 1; ``None`` if
+            it does not measure it.
 
     >>> body = b"<p>" + b" ".join(b"word%d" % number for number in range(40))
     >>> with Deduplicator.open("index") as deduplicator:

@@ -36,8 +36,8 @@ class Pair:
         new_site: what is known about the new page's site.
         kept_site: what is known about the kept page's site.
         by_words: whether the words of both pages decide, and not only their signatures.
-        by_names: whether the words decide also about texts that were found by their name only: not if the text that is
-            signed is not that of the blocks, because another extractor returns it.
+        by_names: whether the words also decide about texts that were found by their name only; false with another extractor
+            than ``paragraphs``, whose text is not that of the blocks.
     """
 
     new: SignedPage

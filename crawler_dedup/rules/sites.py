@@ -1,8 +1,8 @@
 """Site profiles: the furniture, the navigation and the parts of titles that the pages of a site have in common.
 
 They are counted from the pages that were handled (:mod:`crawler_dedup.rules.counts`). Rules see a snapshot of the counts. As
-long as there is no snapshot, nothing is known about the site, and nothing is left out: two titles must be the same on one
-host, and have a long part in common on two hosts.
+long as there is no snapshot, nothing is known about the site, and nothing is left out: two titles must have what
+the pages name of them in common, or a long part.
 """
 
 from __future__ import annotations
