@@ -377,7 +377,7 @@ def test_signatures_and_keys_depend_on_the_options_in_the_spec_only(name: str, o
 @pytest.mark.parametrize(
     ("spec", "chosen", "named"),
     [
-        ("simhash", "simhash weight=tf", ("weight=tf^0.75", "weight=tf ")),
+        ("simhash", "simhash weight=tf", ("weight=tf^0.75", "weight=tf'")),
         ("exact", "sentences", ("exact hash=xxh3_128", "sentences")),
         ("shingling", "shingling coverage=0.5", ()),
     ],
