@@ -19,12 +19,14 @@ _Number = TypeVar("_Number", bound=np.integer[Any])
 
 BITS = 64
 MAX_DISTANCE = 7
+TABLES = 48, 32, 16, 0
+"""The look-up tables of a signature: by how many bits the 16 bits that lead in each are shifted."""
 _TABLE_SHIFT = 40
 
 
 def keys(signature: int) -> list[int]:
     """Return the buckets under which *signature* is filed, one for each table; their high bits are the table's number."""
-    return [table << _TABLE_SHIFT | signature >> shift & 0xFFFF for table, shift in enumerate((48, 32, 16, 0))]
+    return [table << _TABLE_SHIFT | signature >> shift & 0xFFFF for table, shift in enumerate(TABLES)]
 
 
 def probes(signature: int, max_distance: int) -> list[int]:

@@ -1,6 +1,6 @@
 """Decide which responses are checked (whole HTML pages of scheduled requests), and under which key, scope and action.
 
-Pages that are too large are refused when they are signed (``signing.limits``).
+Pages with more than ``Config.max_bytes`` bytes, or beyond ``signing.limits``, are refused when they are signed.
 """
 
 from __future__ import annotations
