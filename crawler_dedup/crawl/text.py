@@ -82,8 +82,10 @@ async def own_text(response: Any, format: Format = "text", *, with_removed: bool
 
 async def _make_own_text(response: Any, job: OwnTextJob) -> OwnText:
     decision = None if response.request is None else response.request.meta.get(META_DECISION)
-    scope, claim = (decision.scope, decision.claim) if isinstance(decision, Decision) else (None, 0)
-    return await _make(response, MakeOwnText(escape_surrogates(response.url), scope, job), OwnText, claim)
+    url = escape_surrogates(response.url)
+    if not (isinstance(decision, Decision) and decision.key):  # the index has not decided about the page
+        return await _make(response, MakeOwnText(url, None, job), OwnText)
+    return await _make(response, MakeOwnText(url, decision.scope, job, decision.snapshot), OwnText, decision.claim)
 
 
 async def _extract_text(response: Any, *, whole: bool) -> str:
