@@ -19,7 +19,7 @@ from weakref import ref
 import pytest
 from scrapy.http import HtmlResponse
 
-from crawler_dedup import BEING_HANDLED, Config, Deduplicator, SignedPage, main_text
+from crawler_dedup import BEING_HANDLED, Config, Deduplicator, OwnText, SignedPage, main_text, own_text
 from crawler_dedup.crawl import childprocess
 from crawler_dedup.crawl.childprocess import SigningError
 from crawler_dedup.crawl.supervision import DIED, ENDED, NOT_IN_TIME, PAUSED, NotSigned
@@ -234,11 +234,15 @@ def test_an_extractor_that_only_this_process_can_import_is_an_error(log: Log, tm
         open_workers(tmp_path, log, Config(tokenizer="bigrams", extractor="__main__.extract"))
 
 
+def hide_index(directory: Path) -> None:
+    (directory / "index").rename(directory / "moved")
+    (directory / "index").write_text("a file")
+
+
 def test_it_is_logged_why_a_worker_that_died_cannot_be_replaced(workers: Workers, log: Log, tmp_path: Path) -> None:
     async def replace_in_vain() -> None:
         (pid,) = pids(workers)
-        (tmp_path / "index").rename(tmp_path / "moved")
-        (tmp_path / "index").write_text("a file")
+        hide_index(tmp_path)
         kill(pid)
         with pytest.raises(IndexUnusable):
             await sign(workers)
@@ -300,6 +304,40 @@ def test_while_processes_die_often_no_text_is_extracted(workers: Workers) -> Non
     os.kill(pid, signal.SIGKILL)
     with pytest.raises(NotSigned, match="too often"):
         asyncio.run(main_text(response()))
+
+
+def test_texts_are_made_while_no_worker_can_open_the_index(workers: Workers, tmp_path: Path) -> None:
+    async def make_texts() -> tuple[str, OwnText]:
+        return await main_text(response()), await own_text(response())
+
+    async def make_without_index() -> None:
+        before = await make_texts()
+        hide_index(tmp_path)
+        kill(*pids(workers))
+        assert await make_texts() == before
+        assert pids(workers) == []
+
+    asyncio.run(make_without_index())
+
+
+def test_a_page_that_ends_its_worker_has_no_text_if_no_other_can_open_the_index(
+    workers: Workers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It must not end the crawl's process."""
+    monkeypatch.setattr(childprocess, "_REAP_SECONDS", 0.01)
+
+    async def extract() -> None:
+        hide_index(tmp_path)
+        (worker,) = workers._supervised
+        assert worker.child is not None
+        stop(worker.child.pid)
+        text = asyncio.ensure_future(main_text(response()))
+        while not worker.tasks:
+            await asyncio.sleep(0)
+        worker.child.end_and_report()
+        assert await text == ""
+
+    asyncio.run(extract())
 
 
 # The end
