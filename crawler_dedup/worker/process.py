@@ -56,8 +56,13 @@ class _LimitedChannel:
             signal.setitimer(signal.ITIMER_REAL, 0)
             os.pwrite(self._progress, bytes(8), 0)
 
-    def limit_loading(self) -> None:
-        signal.setitimer(signal.ITIMER_REAL, LOADING_SECONDS)
+    @contextmanager
+    def limit_loading(self) -> Iterator[None]:
+        left, _ = signal.setitimer(signal.ITIMER_REAL, LOADING_SECONDS)
+        try:
+            yield
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, left)
 
 
 class _LogToCrawl(logging.Handler):

@@ -75,8 +75,8 @@ class Channel(Protocol):
     def limit(self, number: int, seconds: float) -> AbstractContextManager[object]:
         """Limit the time of a page, which is that of the job of this *number*."""
 
-    def limit_loading(self) -> None:
-        """Let a dictionary be loaded, which has its own time."""
+    def limit_loading(self) -> AbstractContextManager[object]:
+        """Limit the time in which a dictionary is loaded; that of the page goes on afterwards."""
 
 
 class _Signed(NamedTuple):
@@ -153,7 +153,7 @@ class Worker(TextMaker):
             self._deduplicator.index.note_lost_claims()
         signer = self._deduplicator.signer
         signer.load(dictionary=False)
-        signer.before_loading = channel.limit_loading
+        signer.around_loading = channel.limit_loading
         super().__init__(channel, signer, config.timeout)
         self._patience = min(config.timeout, max(_ANSWER_SECONDS, config.timeout / 5))
         self._signed: list[_Signed] = []

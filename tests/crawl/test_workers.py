@@ -29,6 +29,8 @@ from crawler_dedup.signing.extractors import extract_with_trafilatura
 from crawler_dedup.signing.parsing import parse
 from crawler_dedup.signing.signer import Signer
 from crawler_dedup.worker.messages import ExtractText
+from crawler_dedup.worker.process import LOADING_SECONDS
+from tests.support.odd_extractor import HANGS_ONCE_LOADED
 from tests.support.prose import html, prose
 from tests.support.signing import GOOD, ODD_CONFIG, URL, Log, decide, odd, open_workers, pids, sign
 
@@ -100,6 +102,13 @@ def test_a_page_that_takes_too_long_loses_its_worker_and_no_other_page(workers: 
     assert log.counts == 2 * ["worker/restarts"]
     assert not log.lines, "of a page that takes too long, the crawl says so"
     wait_for_end(first)
+
+
+@pytest.mark.parametrize("workers", [{"timeout": SHORT, "tokenizer": "jieba"}], indirect=True)
+def test_a_page_that_has_loaded_the_dictionary_may_still_not_take_too_long(workers: Workers) -> None:
+    begun = time.monotonic()
+    assert asyncio.run(all_of(sign(workers, odd(HANGS_ONCE_LOADED)))) == [NOT_IN_TIME]
+    assert time.monotonic() < begun + LOADING_SECONDS / 2
 
 
 def test_a_page_that_ends_its_worker_is_tried_twice(workers: Workers, log: Log) -> None:
