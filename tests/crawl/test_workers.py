@@ -228,6 +228,24 @@ def test_a_worker_that_never_becomes_ready_lets_pages_pass(
     assert asyncio.run(all_of(*(sign(workers) for _ in range(3)))) == 3 * [NOT_IN_TIME]
 
 
+@pytest.mark.skipif(not hasattr(os, "memfd_create"), reason="the system has no files in memory")
+def test_workers_need_no_temporary_directory(tmp_path: Path, log: Log, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tempfile.tempdir", "/missing")
+    workers = open_workers(tmp_path, log, replace(ODD_CONFIG, timeout=SHORT))
+    assert asyncio.run(all_of(sign(workers), sign(workers, odd("sleep")), sign(workers))) == ["", NOT_IN_TIME, ""]
+    workers.kill()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="limits the files of a running process")
+def test_pages_are_signed_in_time_when_no_file_can_be_written(tmp_path: Path, log: Log, monkeypatch: Any) -> None:
+    monkeypatch.delattr(os, "memfd_create")
+    workers = open_workers(tmp_path, log, replace(ODD_CONFIG, timeout=SHORT))
+    (pid,) = pids(workers)
+    resource.prlimit(pid, resource.RLIMIT_FSIZE, (0, 0))
+    assert asyncio.run(all_of(sign(workers), sign(workers, odd("sleep")), sign(workers))) == ["", NOT_IN_TIME, ""]
+    workers.kill()
+
+
 @pytest.mark.parametrize(("program", "reason"), [("/missing", "'/missing'"), ("/bin/false", "ended at its start")])
 def test_a_worker_that_cannot_be_started_is_an_error_with_a_way_out(
     program: str, reason: str, monkeypatch: pytest.MonkeyPatch, log: Log, tmp_path: Path
