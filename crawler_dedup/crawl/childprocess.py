@@ -13,6 +13,7 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from tempfile import TemporaryFile
+from typing import IO
 from weakref import WeakSet, finalize
 
 import msgspec
@@ -108,8 +109,8 @@ class ChildProcess:
     """
 
     def __init__(self) -> None:
+        self._progress = _make_progress_file()
         self._socket, theirs = socket.socketpair()
-        self._progress = TemporaryFile(buffering=0)  # noqa: SIM115  (open until the process has ended)
         with theirs:
             try:
                 self._process = _start(theirs.fileno(), self._progress.fileno())
@@ -308,6 +309,16 @@ def _abandon_all() -> None:
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_abandon_all)
+
+
+def _make_progress_file() -> IO[bytes]:
+    """Return a file for the number of a job, with room for it: a disk may become full."""
+    if hasattr(os, "memfd_create"):  # Linux
+        file: IO[bytes] = open(os.memfd_create("progress"), "r+b", buffering=0)  # noqa: SIM115  (open until the process has ended)
+    else:
+        file = TemporaryFile(buffering=0)  # noqa: SIM115
+    file.write(bytes(8))
+    return file
 
 
 def _start(*file_descriptors: int) -> subprocess.Popen[bytes]:

@@ -39,8 +39,8 @@ class _NoLimits:
     def limit(self, number: int, seconds: float) -> AbstractContextManager[object]:  # noqa: ARG002
         return nullcontext()
 
-    def limit_loading(self) -> None:
-        pass
+    def limit_loading(self) -> AbstractContextManager[object]:
+        return nullcontext()
 
 
 class LocalWorker:

@@ -18,7 +18,7 @@ from crawler_dedup.crawl.childprocess import (
 )
 from crawler_dedup.errors import DedupError, IndexUnusable
 from crawler_dedup.system.channel import Failure, pack
-from crawler_dedup.worker.messages import Checked, Job, LogLine, Message, Offer, Ready, Result
+from crawler_dedup.worker.messages import Checked, ExtractText, Job, LogLine, MakeOwnText, Message, Offer, Ready, Result
 
 if TYPE_CHECKING:
     from crawler_dedup.crawl.localworker import LocalWorker
@@ -202,7 +202,9 @@ class SupervisedWorker:
     def _fail_all(self, reason: str, error: Exception | None = None) -> None:
         tasks, self.tasks = self.tasks, {}
         for task in tasks.values():
-            task.fail(reason, error)
+            # The process of the crawl then makes the texts, except for a page that may end it, too.
+            is_harmful = error is not None and task.deaths and isinstance(task.job, (ExtractText, MakeOwnText))
+            task.fail(DIED if is_harmful else reason, None if is_harmful else error)
 
     def end(self, reason: str = "") -> None:
         """End the worker. Idempotent. *reason*: why its jobs fail; ``""``: another worker gets them."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from functools import partial
 from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
@@ -13,6 +14,7 @@ from crawler_dedup.crawl.claims import workers_of
 from crawler_dedup.crawl.signals import META_DECISION
 from crawler_dedup.crawl.supervision import DIED, NOT_IN_TIME, NotSigned
 from crawler_dedup.decision import Decision
+from crawler_dedup.errors import IndexMismatch, IndexUnusable
 from crawler_dedup.pagetext import Format, OwnText, OwnTextJob
 from crawler_dedup.signedpage import escape_surrogates
 from crawler_dedup.worker.messages import ExtractText, MakeOwnText
@@ -29,7 +31,7 @@ _texts: WeakKeyDictionary[Any, asyncio.Future[str]] = WeakKeyDictionary()
 async def main_text(response: Any) -> str:
     """Extract the main text of a ``scrapy.http.HtmlResponse``, in callbacks: ``text = await main_text(response)``.
 
-    The text is extracted in a worker of the crawl, or in a thread if it has none, and only once for a response. For
+    The text is extracted in a worker of the crawl, or in a thread if none runs, and only once for a response. For
     a page beyond a limit (the default ``max_bytes`` and ``timeout``, number of elements, depth) the whole visible text is
     returned, which takes less time. For a page that cannot be parsed in reasonable time (elements with tens of thousands of
     attributes), or that crashes the worker, an empty text is returned.
@@ -82,8 +84,10 @@ async def own_text(response: Any, format: Format = "text", *, with_removed: bool
 
 async def _make_own_text(response: Any, job: OwnTextJob) -> OwnText:
     decision = None if response.request is None else response.request.meta.get(META_DECISION)
-    scope, claim = (decision.scope, decision.claim) if isinstance(decision, Decision) else (None, 0)
-    return await _make(response, MakeOwnText(escape_surrogates(response.url), scope, job), OwnText, claim)
+    url = escape_surrogates(response.url)
+    if not (isinstance(decision, Decision) and decision.key):  # the index has not decided about the page
+        return await _make(response, MakeOwnText(url, None, job), OwnText)
+    return await _make(response, MakeOwnText(url, decision.scope, job, decision.snapshot), OwnText, decision.claim)
 
 
 async def _extract_text(response: Any, *, whole: bool) -> str:
@@ -91,10 +95,11 @@ async def _extract_text(response: Any, *, whole: bool) -> str:
 
 
 async def _make(response: Any, job: MakeOwnText | ExtractText, kind: type[_T], claim: int = 0) -> _T:
-    """Make a text in a worker of the crawl, which has signed the page by this *claim*; without a crawl in a thread."""
+    """Make a text in a worker of the crawl, which has signed the page by this *claim*; without workers in a thread."""
     workers = workers_of(response)
     if workers is not None:
-        return await workers.ask(job, kind, response.body, claim)
+        with suppress(IndexUnusable, IndexMismatch):  # no worker can open the index, which a text does not need
+            return await workers.ask(job, kind, response.body, claim)
     from crawler_dedup.crawl.localworker import make_text  # noqa: PLC0415  (loads the whole core)
 
     text = await make_text(job, response.body, TIMEOUT)

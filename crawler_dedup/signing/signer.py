@@ -6,6 +6,7 @@ Pure: it depends on neither Scrapy nor index, and gives the same answer in the c
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from functools import cached_property, lru_cache
 from importlib.metadata import version
@@ -51,7 +52,7 @@ class Signer:
 
     Attributes:
         config: the configuration, with a tokenizer in the place of ``auto``.
-        before_loading: called before a dictionary is loaded, for the first text with Chinese words.
+        around_loading: returns a context in which a dictionary is loaded, for the first text with Chinese words.
 
     Raises:
         ExtraMissing: the tokenizer is not installed.
@@ -61,7 +62,7 @@ class Signer:
         self.config = resolve_tokenizer(config)
         self.scheme = scheme_of(config.scheme, self.config)
         self._extractor = find_extractor(config.extractor)
-        self.before_loading: Callable[[], object] = lambda: None
+        self.around_loading: Callable[[], AbstractContextManager[object]] = nullcontext
 
     def load(self, *, dictionary: bool = True) -> None:
         """Load tables and the extractor now, instead of with the first page that needs them; also the *dictionary*."""
@@ -79,9 +80,8 @@ class Signer:
 
     @cached_property
     def _han_cutter(self) -> CutHan:
-        if self.config.tokenizer != "bigrams":
-            self.before_loading()
-        return han_cutter(self.config.tokenizer)
+        with nullcontext() if self.config.tokenizer == "bigrams" else self.around_loading():
+            return han_cutter(self.config.tokenizer)
 
     def _cut_han(self, runs: list[str]) -> Iterable[str]:
         return self._han_cutter(runs)

@@ -122,11 +122,16 @@ class ExtractText(msgspec.Struct, array_like=True, frozen=True, tag=True):
 
 
 class MakeOwnText(msgspec.Struct, array_like=True, frozen=True, tag=True):
-    """Make the own text of the page at an address, in a scope (``None``: without what its site repeats)."""
+    """Make the own text of the page at an address, in a scope (``None``: without what its site repeats).
+
+    Attributes:
+        snapshot: that of the decision about the page (:attr:`Decision.snapshot`).
+    """
 
     url: str
     scope: str | None
     job: OwnTextJob
+    snapshot: int = 0
 
 
 class Measure(msgspec.Struct, array_like=True, frozen=True, tag=True):

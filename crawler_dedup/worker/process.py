@@ -48,16 +48,25 @@ class _LimitedChannel:
 
     @contextmanager
     def limit(self, number: int, seconds: float) -> Iterator[None]:
-        os.pwrite(self._progress, number.to_bytes(8, "little"), 0)
+        self._note(number)
         signal.setitimer(signal.ITIMER_REAL, seconds)  # the default action of SIGALRM ends the process
         try:
             yield
         finally:
             signal.setitimer(signal.ITIMER_REAL, 0)
-            os.pwrite(self._progress, bytes(8), 0)
+            self._note(0)
 
-    def limit_loading(self) -> None:
-        signal.setitimer(signal.ITIMER_REAL, LOADING_SECONDS)
+    def _note(self, number: int) -> None:
+        with suppress(OSError):  # the disk is full: if this process dies, its page is not known
+            os.pwrite(self._progress, number.to_bytes(8, "little"), 0)
+
+    @contextmanager
+    def limit_loading(self) -> Iterator[None]:
+        left, _ = signal.setitimer(signal.ITIMER_REAL, LOADING_SECONDS)
+        try:
+            yield
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, left)
 
 
 class _LogToCrawl(logging.Handler):

@@ -18,8 +18,10 @@ from crawler_dedup.config import Config
 from crawler_dedup.decision import Decision, Verdict
 from crawler_dedup.deduplicator import Deduplicator
 from crawler_dedup.errors import ConnectionLost, DedupError
+from crawler_dedup.index.limits import MAX_KNOWN_SNAPSHOTS
 from crawler_dedup.index.location import find_location
-from crawler_dedup.pagetext import OwnText, OwnTextJob
+from crawler_dedup.index.profiles import site_key
+from crawler_dedup.pagetext import OwnText, OwnTextJob, RepeatedBlocks
 from crawler_dedup.signedpage import SignedPage
 from crawler_dedup.signing.extractors import extract_text
 from crawler_dedup.signing.forms import CrawlSigner
@@ -73,8 +75,8 @@ class Channel(Protocol):
     def limit(self, number: int, seconds: float) -> AbstractContextManager[object]:
         """Limit the time of a page, which is that of the job of this *number*."""
 
-    def limit_loading(self) -> None:
-        """Let a dictionary be loaded, which has its own time."""
+    def limit_loading(self) -> AbstractContextManager[object]:
+        """Limit the time in which a dictionary is loaded; that of the page goes on afterwards."""
 
 
 class _Signed(NamedTuple):
@@ -151,10 +153,11 @@ class Worker(TextMaker):
             self._deduplicator.index.note_lost_claims()
         signer = self._deduplicator.signer
         signer.load(dictionary=False)
-        signer.before_loading = channel.limit_loading
+        signer.around_loading = channel.limit_loading
         super().__init__(channel, signer, config.timeout)
         self._patience = min(config.timeout, max(_ANSWER_SECONDS, config.timeout / 5))
         self._signed: list[_Signed] = []
+        self._repeated: dict[bytes, RepeatedBlocks] = {}
         self._offered: dict[Future[list[Decision]], float] = {}
         self._closing = threading.Event()
         self._tidied = 0
@@ -200,8 +203,7 @@ class Worker(TextMaker):
             opened.close(all_stored=job.finished is not None, finished=bool(job.finished))
             return True
         elif isinstance(job, MakeOwnText) and job.scope is not None:
-            repeated = opened.repeated_blocks(job.url, job.scope)
-            own = msgspec.structs.replace(job.job, repeated=repeated)
+            own = msgspec.structs.replace(job.job, repeated=self._find_repeated(job.url, job.scope, job.snapshot))
             return super()._do(number, msgspec.structs.replace(job, job=own), body)
         else:
             return super()._do(number, job, body)
@@ -210,6 +212,20 @@ class Worker(TextMaker):
     def close(self) -> None:
         self._closing.set()
         self._deduplicator.close(all_stored=False)
+
+    def _find_repeated(self, url: str, scope: str, snapshot: int) -> RepeatedBlocks:
+        """Return what a site repeats. The index is read only for another *snapshot*; if it cannot be, the last is taken."""
+        key = site_key(scope, url)
+        known = self._repeated.get(key)
+        if known is None or snapshot not in (0, known.snapshot):
+            try:
+                read = self._deduplicator.repeated_blocks(url, scope)
+            except DedupError:
+                return known or RepeatedBlocks()
+            if len(self._repeated) >= MAX_KNOWN_SNAPSHOTS:
+                self._repeated.clear()
+            known = self._repeated[key] = read
+        return known
 
     def _offer_signed(self) -> None:
         """Offer the signed pages together, but apart if one of them may not be decided about, or not in the same way."""

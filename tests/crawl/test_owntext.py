@@ -35,6 +35,11 @@ class Spider(Walker):
         own = await own_text(response, "markdown", with_removed=True)
         yield {**seen(response), "own": structs.asdict(own)}
 """
+REMOVE = """
+        if response.url.endswith("/12"):
+            __import__("shutil").rmtree("index")
+        own ="""
+REMOVING_SPIDER = SPIDER.replace("\n        own =", REMOVE)
 
 
 def page(number: int) -> str:
@@ -66,6 +71,19 @@ def test_in_a_crawl_a_text_is_that_of_a_program_with_the_same_snapshot(tmp_path:
             assert own == again
             assert own.removed_blocks == (NOTICE, IMPRINT)
             assert NOTICE not in own.text
+
+
+@pytest.mark.parametrize("processes", [0, 1])
+def test_no_text_is_lost_when_the_index_can_no_longer_be_read(tmp_path: Path, processes: int) -> None:
+    """What the site repeats is remembered; pages that the index cannot decide about have their whole text."""
+    settings = {"DEDUP_PROCESSES": processes, "CONCURRENT_REQUESTS": 1}
+    with Site({path: html(text) for path, text in PAGES.items()}) as site:
+        for spider in (SPIDER, REMOVING_SPIDER):
+            crawl = run_script(tmp_path, spider, settings, site=site.url, paths=list(PAGES))
+    assert sorted(crawl.paths()) == sorted(PAGES)
+    assert {item["verdict"] for item in crawl.items if not item["own"]["site_known"]} == {"unchecked"}
+    own = crawl.item("/12")["own"]
+    assert (own["snapshot"], own["removed_blocks"]) == (16, [NOTICE, IMPRINT])
 
 
 def sign_with(signer: CrawlSigner, body: bytes) -> None:

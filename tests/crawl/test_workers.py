@@ -19,7 +19,7 @@ from weakref import ref
 import pytest
 from scrapy.http import HtmlResponse
 
-from crawler_dedup import BEING_HANDLED, Config, Deduplicator, SignedPage, main_text
+from crawler_dedup import BEING_HANDLED, Config, Deduplicator, OwnText, SignedPage, main_text, own_text
 from crawler_dedup.crawl import childprocess
 from crawler_dedup.crawl.childprocess import SigningError
 from crawler_dedup.crawl.supervision import DIED, ENDED, NOT_IN_TIME, PAUSED, NotSigned
@@ -29,6 +29,8 @@ from crawler_dedup.signing.extractors import extract_with_trafilatura
 from crawler_dedup.signing.parsing import parse
 from crawler_dedup.signing.signer import Signer
 from crawler_dedup.worker.messages import ExtractText
+from crawler_dedup.worker.process import LOADING_SECONDS
+from tests.support.odd_extractor import HANGS_ONCE_LOADED
 from tests.support.prose import html, prose
 from tests.support.signing import GOOD, ODD_CONFIG, URL, Log, decide, odd, open_workers, pids, sign
 
@@ -100,6 +102,13 @@ def test_a_page_that_takes_too_long_loses_its_worker_and_no_other_page(workers: 
     assert log.counts == 2 * ["worker/restarts"]
     assert not log.lines, "of a page that takes too long, the crawl says so"
     wait_for_end(first)
+
+
+@pytest.mark.parametrize("workers", [{"timeout": SHORT, "tokenizer": "jieba"}], indirect=True)
+def test_a_page_that_has_loaded_the_dictionary_may_still_not_take_too_long(workers: Workers) -> None:
+    begun = time.monotonic()
+    assert asyncio.run(all_of(sign(workers, odd(HANGS_ONCE_LOADED)))) == [NOT_IN_TIME]
+    assert time.monotonic() < begun + LOADING_SECONDS / 2
 
 
 def test_a_page_that_ends_its_worker_is_tried_twice(workers: Workers, log: Log) -> None:
@@ -219,6 +228,24 @@ def test_a_worker_that_never_becomes_ready_lets_pages_pass(
     assert asyncio.run(all_of(*(sign(workers) for _ in range(3)))) == 3 * [NOT_IN_TIME]
 
 
+@pytest.mark.skipif(not hasattr(os, "memfd_create"), reason="the system has no files in memory")
+def test_workers_need_no_temporary_directory(tmp_path: Path, log: Log, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tempfile.tempdir", "/missing")
+    workers = open_workers(tmp_path, log, replace(ODD_CONFIG, timeout=SHORT))
+    assert asyncio.run(all_of(sign(workers), sign(workers, odd("sleep")), sign(workers))) == ["", NOT_IN_TIME, ""]
+    workers.kill()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="limits the files of a running process")
+def test_pages_are_signed_in_time_when_no_file_can_be_written(tmp_path: Path, log: Log, monkeypatch: Any) -> None:
+    monkeypatch.delattr(os, "memfd_create")
+    workers = open_workers(tmp_path, log, replace(ODD_CONFIG, timeout=SHORT))
+    (pid,) = pids(workers)
+    resource.prlimit(pid, resource.RLIMIT_FSIZE, (0, 0))
+    assert asyncio.run(all_of(sign(workers), sign(workers, odd("sleep")), sign(workers))) == ["", NOT_IN_TIME, ""]
+    workers.kill()
+
+
 @pytest.mark.parametrize(("program", "reason"), [("/missing", "'/missing'"), ("/bin/false", "ended at its start")])
 def test_a_worker_that_cannot_be_started_is_an_error_with_a_way_out(
     program: str, reason: str, monkeypatch: pytest.MonkeyPatch, log: Log, tmp_path: Path
@@ -234,11 +261,15 @@ def test_an_extractor_that_only_this_process_can_import_is_an_error(log: Log, tm
         open_workers(tmp_path, log, Config(tokenizer="bigrams", extractor="__main__.extract"))
 
 
+def hide_index(directory: Path) -> None:
+    (directory / "index").rename(directory / "moved")
+    (directory / "index").write_text("a file")
+
+
 def test_it_is_logged_why_a_worker_that_died_cannot_be_replaced(workers: Workers, log: Log, tmp_path: Path) -> None:
     async def replace_in_vain() -> None:
         (pid,) = pids(workers)
-        (tmp_path / "index").rename(tmp_path / "moved")
-        (tmp_path / "index").write_text("a file")
+        hide_index(tmp_path)
         kill(pid)
         with pytest.raises(IndexUnusable):
             await sign(workers)
@@ -300,6 +331,40 @@ def test_while_processes_die_often_no_text_is_extracted(workers: Workers) -> Non
     os.kill(pid, signal.SIGKILL)
     with pytest.raises(NotSigned, match="too often"):
         asyncio.run(main_text(response()))
+
+
+def test_texts_are_made_while_no_worker_can_open_the_index(workers: Workers, tmp_path: Path) -> None:
+    async def make_texts() -> tuple[str, OwnText]:
+        return await main_text(response()), await own_text(response())
+
+    async def make_without_index() -> None:
+        before = await make_texts()
+        hide_index(tmp_path)
+        kill(*pids(workers))
+        assert await make_texts() == before
+        assert pids(workers) == []
+
+    asyncio.run(make_without_index())
+
+
+def test_a_page_that_ends_its_worker_has_no_text_if_no_other_can_open_the_index(
+    workers: Workers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It must not end the crawl's process."""
+    monkeypatch.setattr(childprocess, "_REAP_SECONDS", 0.01)
+
+    async def extract() -> None:
+        hide_index(tmp_path)
+        (worker,) = workers._supervised
+        assert worker.child is not None
+        stop(worker.child.pid)
+        text = asyncio.ensure_future(main_text(response()))
+        while not worker.tasks:
+            await asyncio.sleep(0)
+        worker.child.end_and_report()
+        assert await text == ""
+
+    asyncio.run(extract())
 
 
 # The end

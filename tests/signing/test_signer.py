@@ -3,6 +3,7 @@ from __future__ import annotations
 import asyncio
 import gzip
 import hashlib
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Literal
 
@@ -173,7 +174,12 @@ def test_a_signer_tells_before_it_loads_the_dictionary_once(
 ) -> None:
     calls: list[str] = []
     signer = Signer(Config(tokenizer=tokenizer))
-    signer.before_loading = lambda: calls.append("loading")
+
+    def note_loading() -> AbstractContextManager[None]:
+        calls.append("loading")
+        return nullcontext()
+
+    signer.around_loading = note_loading
     signer.load(dictionary=False)
     sign(signer, prose_page(prose(0)))
     assert calls == []

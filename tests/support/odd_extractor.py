@@ -9,6 +9,11 @@ import time
 
 from lxml.html import HtmlElement
 
+from crawler_dedup.signing import segmentation
+
+HANGS_ONCE_LOADED = "老茶馆在立春那天重新开门"
+"""A page that loads the dictionary, and then takes too long."""
+
 
 def extract(tree: HtmlElement) -> str:
     """Return the text of a page, unless it is an odd one."""
@@ -24,6 +29,8 @@ def extract(tree: HtmlElement) -> str:
         os._exit(3)
     if what == "loop in C":
         re.match(r"(a+)+b", "a" * 64)
+    if what == HANGS_ONCE_LOADED:
+        segmentation._words = lambda _: time.sleep(600)  # type: ignore[assignment, return-value]
     if what in ("sleep", "nap"):
         time.sleep(600 if what == "sleep" else 0.2)
     signals = {"crash": signal.SIGSEGV, "kill": signal.SIGKILL, "stop": signal.SIGSTOP}
