@@ -181,6 +181,16 @@ def test_no_page_is_lost_when_a_worker_is_killed_or_stopped(phase: str, act: Act
     assert set(asyncio.run(sign_all())) == {""}
 
 
+def test_slow_pages_in_a_row_do_not_make_their_worker_count_as_silent(workers: Workers, log: Log) -> None:
+    workers.patience = 1.0
+
+    async def sign_all() -> list[str]:
+        return await all_of(*(sign(workers, odd("nap")) for _ in range(8)))
+
+    assert asyncio.run(sign_all()) == 8 * [""]
+    assert log.counts == []
+
+
 def test_while_workers_die_often_pages_are_not_signed(
     workers: Workers, log: Log, monkeypatch: pytest.MonkeyPatch
 ) -> None:
