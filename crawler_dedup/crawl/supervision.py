@@ -112,8 +112,8 @@ class SupervisedWorker:
 
     @property
     def is_starting(self) -> bool:
-        """Whether its worker has not opened the index yet."""
-        return self.child is None or not self._is_ready
+        """Whether its worker has not opened the index yet. An idle one that was ended is not starting."""
+        return self.child is not None and not self._is_ready
 
     def replace(self) -> None:
         """Replace the worker, once there are jobs."""
