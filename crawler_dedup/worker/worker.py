@@ -47,6 +47,7 @@ from crawler_dedup.worker.messages import (
     Ready,
     Result,
     Start,
+    WriteAddresses,
 )
 from crawler_dedup.worker.preview import preview
 from crawler_dedup.worker.restorations import answer
@@ -201,6 +202,8 @@ class Worker(TextMaker):
             return Figures(len(opened), opened.stored_bytes)
         elif isinstance(job, (ListRestorations, EndRestorations, KeepAddress)):
             return answer(opened.index, job)
+        elif isinstance(job, WriteAddresses):
+            opened.index.write_addresses().add_done_callback(partial(self._answer_end, number))
         elif isinstance(job, Close):
             self._closing.set()
             opened.close(all_stored=job.finished is not None, finished=bool(job.finished))

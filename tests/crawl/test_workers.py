@@ -393,6 +393,23 @@ def test_all_workers_decide_by_what_each_of_them_has_stored(workers: Workers, tm
         assert len(index) == 8
 
 
+@pytest.mark.parametrize("workers", [{"processes": 2}], indirect=True)
+def test_the_addresses_of_duplicates_are_stored_at_the_end_by_each_worker(workers: Workers, tmp_path: Path) -> None:
+    copies = [f"{URL}copy/{number}" for number in range(4)]
+
+    async def drop_copies() -> None:
+        kept = await decide(workers)
+        assert await workers.end_claim(kept, settled=True) is True
+        dropped = await asyncio.gather(*(decide(workers, url=url) for url in copies))
+        assert {decision.verdict for decision in dropped} == {"duplicate"}
+        await workers.close(finished=True)
+
+    asyncio.run(drop_copies())
+    with Deduplicator.open(tmp_path / "index", ODD_CONFIG) as opened:
+        ((record,),) = opened.index.records(10)
+    assert sorted(record.also_at) == copies
+
+
 def test_the_place_of_an_abandoned_page_is_free(workers: Workers) -> None:
     async def abandon() -> None:
         waiting = asyncio.ensure_future(decide(workers))
