@@ -185,7 +185,7 @@ class Workers:
     ) -> asyncio.Future[Result]:
         if not self._supervised:
             raise NotSigned(ENDED) if body else IndexUnusable("The index is closed.")
-        worker = worker or min(self._supervised, key=lambda worker: worker.waiting_bytes)
+        worker = worker or min(self._supervised, key=lambda worker: (worker.is_pausing, worker.waiting_bytes))
         self.loop = asyncio.get_running_loop()
         task = Task(job, body, self.loop.create_future())
         worker.add(next(self._numbers), task)
