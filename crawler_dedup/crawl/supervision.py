@@ -18,7 +18,19 @@ from crawler_dedup.crawl.childprocess import (
 )
 from crawler_dedup.errors import DedupError, IndexUnusable
 from crawler_dedup.system.channel import Failure, pack
-from crawler_dedup.worker.messages import Checked, ExtractText, Job, LogLine, MakeOwnText, Message, Offer, Ready, Result
+from crawler_dedup.worker.messages import (
+    Checked,
+    Close,
+    EndClaim,
+    ExtractText,
+    Job,
+    LogLine,
+    MakeOwnText,
+    Message,
+    Offer,
+    Ready,
+    Result,
+)
 
 if TYPE_CHECKING:
     from crawler_dedup.crawl.localworker import LocalWorker
@@ -75,6 +87,7 @@ class SupervisedWorker:
         self._timer: asyncio.TimerHandle | None = None
         self._heard = self._opens_again = 0.0
         self._is_ready = True
+        self._only_ends = False
         self._failure: Failure | None = None
 
     @property
@@ -82,8 +95,17 @@ class SupervisedWorker:
         """Bytes of the pages that it has to sign."""
         return sum([len(task.body) for task in self.tasks.values()])
 
+    @property
+    def is_pausing(self) -> bool:
+        """Whether no worker may be started for pages, and none runs that was started before workers died too often."""
+        return self._workers.is_pausing and (self.child is None or self._only_ends)
+
     def add(self, number: int, task: Task) -> None:
-        """Send a job; start a worker if there is none."""
+        """Send a job; start a worker if there is none. While workers die too often, one is started for an end only."""
+        is_end = isinstance(task.job, (Close, EndClaim))
+        if self.is_pausing and not is_end:
+            task.fail(PAUSED)
+            return
         loop = asyncio.get_running_loop()
         if self._loop is not loop:
             if self._loop is not None:  # that of a crawl that was interrupted, and has left its tasks behind
@@ -96,7 +118,7 @@ class SupervisedWorker:
             self._heard = loop.time()
         self.tasks[number] = task
         if self.child is None:
-            self._start_replacement()
+            self._start_replacement(for_end=is_end)
         else:
             self._send(number, task)
         if self._timer is None:
@@ -112,8 +134,8 @@ class SupervisedWorker:
 
     @property
     def is_starting(self) -> bool:
-        """Whether its worker has not opened the index yet."""
-        return self.child is None or not self._is_ready
+        """Whether its worker has not opened the index yet. An idle one that was ended is not starting."""
+        return self.child is not None and not self._is_ready
 
     def replace(self) -> None:
         """Replace the worker, once there are jobs."""
@@ -121,15 +143,17 @@ class SupervisedWorker:
         if self.tasks:
             self._start_replacement()
 
-    def _start_replacement(self) -> None:
-        """Start a worker, which gets all jobs. While workers die too often, the jobs fail."""
+    def _start_replacement(self, *, for_end: bool = False) -> None:
+        """Start a worker, which gets all jobs. While workers die too often, the jobs fail, unless one is *for_end*."""
         assert self._loop is not None
         if self._failure is not None and self._loop.time() < self._opens_again:
             self._fail_all("", error_of(self._failure))
         while self.tasks and self.child is None:
-            if self._workers.is_pausing:
+            self._only_ends = self._workers.is_pausing
+            if self._only_ends and not for_end:
                 self._fail_all(PAUSED)
                 return
+            for_end = False  # it is tried once
             try:
                 self.child = self._workers.start_another()
             except OSError:
@@ -194,9 +218,9 @@ class SupervisedWorker:
                 task.fail(NOT_IN_TIME if is_late else DIED)
             if task.url:
                 pages.append((task.url, TRIED_AGAIN if each in self.tasks else UNCHECKED))
-        if status != childprocess.TOO_LATE:  # it is said of the page
+        if status != childprocess.TOO_LATE or not blamed:  # otherwise it is the fault of the page, of which it is said
             self._workers.report_death(describe_death(pid, status, pages))
-        self._workers.count_death()
+            self._workers.count_death()
         self._start_replacement()
 
     def _fail_all(self, reason: str, error: Exception | None = None) -> None:

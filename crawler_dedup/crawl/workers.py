@@ -11,6 +11,7 @@ import os
 import secrets
 import time
 from collections import deque
+from contextlib import suppress
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -36,6 +37,7 @@ from crawler_dedup.worker.messages import (
     Ready,
     Result,
     Start,
+    WriteAddresses,
 )
 
 if TYPE_CHECKING:
@@ -44,7 +46,9 @@ if TYPE_CHECKING:
 MAX_DEATHS = 5
 DEATH_SECONDS = 60.0
 """``MAX_DEATHS`` deaths of workers within this time are too many: none is started for as long."""
-_END_SECONDS = 16.0
+_ADDRESS_SECONDS = 4.0
+"""Seconds in which the further workers of a crawl store the addresses of duplicates. Later ones are lost."""
+_END_SECONDS = 16.0 + _ADDRESS_SECONDS
 """Seconds for the end of the run and the close. They take up to 15 while another process locks the index."""
 
 _T = TypeVar("_T")
@@ -181,7 +185,7 @@ class Workers:
     ) -> asyncio.Future[Result]:
         if not self._supervised:
             raise NotSigned(ENDED) if body else IndexUnusable("The index is closed.")
-        worker = worker or min(self._supervised, key=lambda worker: worker.waiting_bytes)
+        worker = worker or min(self._supervised, key=lambda worker: (worker.is_pausing, worker.waiting_bytes))
         self.loop = asyncio.get_running_loop()
         task = Task(job, body, self.loop.create_future())
         worker.add(next(self._numbers), task)
@@ -224,6 +228,11 @@ class Workers:
             async with asyncio.timeout(_END_SECONDS):
                 if left := [task.answer for worker in self._supervised[1:] for task in worker.tasks.values()]:
                     await asyncio.wait(left)
+                further = [worker for worker in self._supervised[1:] if worker.child is not None]
+                answers = [self._send(WriteAddresses(), worker=worker) for worker in further]
+                written = asyncio.gather(*answers, return_exceptions=True)
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(written, _ADDRESS_SECONDS)
                 for worker in self._supervised[1:]:
                     worker.end(ENDED)
                 del self._supervised[1:]

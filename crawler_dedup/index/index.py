@@ -105,6 +105,10 @@ class Index(ABC):
             raise IndexMissing(f"There is no index in {self.name}.")
         return header
 
+    def write_addresses(self) -> Future[bool]:
+        """Store the addresses of duplicates that wait for more of them; return ``True`` in the end."""
+        return self._submit(self._open_claims.write_addresses)
+
     def end_run(self, context: RunContext, *, finished: bool) -> None:
         """End the run of *context*: the pages that it settled are stored, except those settled after its ``stored_until``.
 

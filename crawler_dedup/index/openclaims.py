@@ -35,9 +35,10 @@ class OpenClaims:
         """Whether a claim may be open."""
         return self.has_unknown_claims or bool(self._numbers)
 
-    def write_addresses(self, txn: Transaction) -> None:
-        """Store all addresses."""
+    def write_addresses(self, txn: Transaction) -> bool:
+        """Store all addresses, and return ``True``."""
         _add_addresses(txn, self._dropped)
+        return True
 
     def remember(self, offer: Future[list[Decision]], decided: Sequence[Decision]) -> None:
         """Remember which claims this run has made. Called in the writing thread.

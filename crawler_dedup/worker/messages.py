@@ -165,6 +165,10 @@ class KeepAddress(msgspec.Struct, array_like=True, frozen=True, tag=True):
     url: str
 
 
+class WriteAddresses(msgspec.Struct, array_like=True, frozen=True, tag=True):
+    """Store the addresses of duplicates that wait for more of them."""
+
+
 class Close(msgspec.Struct, array_like=True, frozen=True, tag=True):
     """Finish the jobs, end the run, and close the index. ``finished=None``: the run is not ended, and counts as dead."""
 
@@ -181,6 +185,7 @@ Job = (
     | ListRestorations
     | EndRestorations
     | KeepAddress
+    | WriteAddresses
     | Close
 )
 

@@ -49,6 +49,7 @@ from crawler_dedup.worker.messages import (
     Ready,
     Result,
     Start,
+    WriteAddresses,
 )
 from crawler_dedup.worker.preview import preview
 from crawler_dedup.worker.restorations import answer
@@ -57,6 +58,8 @@ logger = logger_without_credentials("crawler_dedup.middleware")
 
 _TOGETHER = 8
 """Number of pages that are offered together: their callbacks may run in one turn of the event loop."""
+_TOGETHER_SECONDS = 0.1
+"""Seconds for which a signed page waits for others. A worker that does not answer for too long is replaced."""
 _ANSWER_SECONDS = 6.0
 """A page waits for the index for this time or a fifth of ``DEDUP_TIMEOUT``, whichever is longer, but never longer
 than ``DEDUP_TIMEOUT``: most of that time is meant for signing."""
@@ -158,6 +161,7 @@ class Worker(TextMaker):
         self._patience = min(config.timeout, max(_ANSWER_SECONDS, config.timeout / 5))
         self._signed: list[_Signed] = []
         self._repeated: dict[bytes, RepeatedBlocks] = {}
+        self._signs_since = 0.0
         self._offered: dict[Future[list[Decision]], float] = {}
         self._closing = threading.Event()
         self._tidied = 0
@@ -178,8 +182,11 @@ class Worker(TextMaker):
 
     def do(self, message: Message, body: bytes) -> None:
         self._deduplicator.note_stored(message.stored_until)
+        if not self._signed:
+            self._signs_since = time.monotonic()
         super().do(message, body)
-        if self._signed and (len(self._signed) >= _TOGETHER or not self._channel.has_more()):
+        is_old = time.monotonic() > self._signs_since + _TOGETHER_SECONDS
+        if self._signed and (is_old or len(self._signed) >= _TOGETHER or not self._channel.has_more()):
             self._offer_signed()
 
     def _do(self, number: int, job: Job, body: bytes) -> Result | None:
@@ -198,6 +205,8 @@ class Worker(TextMaker):
             return Figures(len(opened), opened.stored_bytes)
         elif isinstance(job, (ListRestorations, EndRestorations, KeepAddress)):
             return answer(opened.index, job)
+        elif isinstance(job, WriteAddresses):
+            opened.index.write_addresses().add_done_callback(partial(self._answer_end, number))
         elif isinstance(job, Close):
             self._closing.set()
             opened.close(all_stored=job.finished is not None, finished=bool(job.finished))

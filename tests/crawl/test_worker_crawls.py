@@ -140,7 +140,7 @@ def test_pages_pass_unchecked_for_a_minute_if_workers_die_too_often(tmp_path: Pa
         crawl = run_script(tmp_path, program, MANY, site=site.url, paths=list(ARTICLES))
     assert set(crawl.paths()) == set(ARTICLES)
     assert len(crawl.lines("WARNING", "pages pass unchecked for a minute")) == 1
-    assert crawl.counts()["worker/restarts"] == 4
+    assert 4 <= crawl.counts()["worker/restarts"] <= 4 + 8  # the others end the claims of the pages in progress
 
 
 def test_pages_that_crash_or_take_memory_cost_themselves(tmp_path: Path) -> None:

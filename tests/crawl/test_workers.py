@@ -190,6 +190,16 @@ def test_no_page_is_lost_when_a_worker_is_killed_or_stopped(phase: str, act: Act
     assert set(asyncio.run(sign_all())) == {""}
 
 
+def test_slow_pages_in_a_row_do_not_make_their_worker_count_as_silent(workers: Workers, log: Log) -> None:
+    workers.patience = 1.0
+
+    async def sign_all() -> list[str]:
+        return await all_of(*(sign(workers, odd("nap")) for _ in range(8)))
+
+    assert asyncio.run(sign_all()) == 8 * [""]
+    assert log.counts == []
+
+
 def test_while_workers_die_often_pages_are_not_signed(
     workers: Workers, log: Log, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -208,11 +218,55 @@ def test_while_workers_die_often_pages_are_not_signed(
     asyncio.run(sign_all())
 
 
+@quickly
+def test_a_page_that_takes_too_long_is_no_death_that_keeps_others_from_being_signed(workers: Workers) -> None:
+    for _ in range(MAX_DEATHS - 1):
+        workers.count_death()
+    assert asyncio.run(all_of(sign(workers, odd("sleep")), sign(workers))) == [NOT_IN_TIME, ""]
+
+
+@pytest.mark.parametrize("workers", [{"processes": 2}], indirect=True)
+def test_while_one_worker_dies_often_the_other_one_signs_all_pages(workers: Workers) -> None:
+    async def sign_all() -> None:
+        first, second = pids(workers)
+        for _ in range(MAX_DEATHS - 1):
+            workers.count_death()
+        kill(first)
+        assert await all_of(sign(workers)) == [PAUSED]
+        assert await all_of(*(sign(workers) for _ in range(4))) == 4 * [""]
+        assert pids(workers) == [second]
+
+    asyncio.run(sign_all())
+
+
+def test_while_workers_die_often_claims_and_the_run_are_ended_nevertheless(
+    workers: Workers, log: Log, tmp_path: Path
+) -> None:
+    async def end() -> None:
+        decision = await decide(workers)
+        for _ in range(MAX_DEATHS):
+            workers.count_death()
+        kill(*pids(workers))
+        assert await all_of(sign(workers)) == [PAUSED]
+        assert await workers.end_claim(decision, settled=True) is True
+        assert await all_of(sign(workers)) == [PAUSED]
+        kill(*pids(workers))
+        while pids(workers):
+            await asyncio.sleep(0.01)
+        await workers.close(finished=True)
+
+    asyncio.run(end())
+    assert not [line for line in log.lines if "could not be recorded" in line]
+    with Deduplicator.open(tmp_path / "index", ODD_CONFIG) as opened:
+        assert opened.check(f"{URL}copy", GOOD, scope="").verdict == "duplicate"
+
+
 def test_a_worker_that_no_longer_starts_lets_pages_pass(workers: Workers, monkeypatch: pytest.MonkeyPatch) -> None:
     (pid,) = pids(workers)
     monkeypatch.setattr(sys, "executable", "/bin/false")
     kill(pid)
     assert set(asyncio.run(all_of(*(sign(workers) for _ in range(3))))) == {PAUSED}
+    asyncio.run(asyncio.wait_for(workers.close(finished=True), 10))
 
 
 def test_a_worker_that_never_becomes_ready_lets_pages_pass(
@@ -446,6 +500,23 @@ def test_all_workers_decide_by_what_each_of_them_has_stored(workers: Workers, tm
     asyncio.run(decide_all())
     with Deduplicator.open(tmp_path / "index", ODD_CONFIG) as index:
         assert len(index) == 8
+
+
+@pytest.mark.parametrize("workers", [{"processes": 2}], indirect=True)
+def test_the_addresses_of_duplicates_are_stored_at_the_end_by_each_worker(workers: Workers, tmp_path: Path) -> None:
+    copies = [f"{URL}copy/{number}" for number in range(4)]
+
+    async def drop_copies() -> None:
+        kept = await decide(workers)
+        assert await workers.end_claim(kept, settled=True) is True
+        dropped = await asyncio.gather(*(decide(workers, url=url) for url in copies))
+        assert {decision.verdict for decision in dropped} == {"duplicate"}
+        await workers.close(finished=True)
+
+    asyncio.run(drop_copies())
+    with Deduplicator.open(tmp_path / "index", ODD_CONFIG) as opened:
+        ((record,),) = opened.index.records(10)
+    assert sorted(record.also_at) == copies
 
 
 def test_the_place_of_an_abandoned_page_is_free(workers: Workers) -> None:

@@ -163,3 +163,15 @@ def test_a_crawl_whose_index_is_flushed_continues_with_a_new_one(tmp_path: Path)
             assert len(index) >= 3
     assert {"/0", "/1", "/2", "/3", "/4", "/5", "/copy0"} <= set(crawl.paths())
     assert not {"/copy4", "/copy5"} & set(crawl.paths())
+
+
+def test_a_crawl_with_an_idle_worker_continues_after_each_flush_of_its_index(tmp_path: Path) -> None:
+    with serving(tmp_path / "server") as server:
+        flushes = {f"/flush{number}": acting(article(f"flush{number}"), server.empty) for number in range(2)}
+        texts = {f"/{number}": html(article(number)) for number in range(3)}
+        order = ["/0", "/flush0", "/1", "/flush1", "/2", "/copy2"]
+        settings = {"DEDUP_INDEX": server.url(), "DEDUP_PROCESSES": 2}
+        with Site({**texts, **flushes, "/copy2": html(article(2, frame="copy"))}) as site:
+            crawl = run_script(tmp_path / "crawl", WALK, settings, site=site.url, paths=order)
+    assert crawl.paths() == order[:-1]
+    assert crawl.counts()["unchecked"] == 2
