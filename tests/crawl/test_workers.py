@@ -6,6 +6,7 @@ import asyncio
 import os
 import re
 import resource
+import shutil
 import signal
 import subprocess
 import sys
@@ -24,7 +25,7 @@ from crawler_dedup.crawl import childprocess
 from crawler_dedup.crawl.childprocess import SigningError
 from crawler_dedup.crawl.supervision import DIED, ENDED, NOT_IN_TIME, PAUSED, NotSigned
 from crawler_dedup.crawl.workers import MAX_DEATHS, Workers, find_workers
-from crawler_dedup.errors import DedupError, IndexUnusable
+from crawler_dedup.errors import DedupError, IndexGone, IndexUnusable
 from crawler_dedup.signing.extractors import extract_with_trafilatura
 from crawler_dedup.signing.parsing import parse
 from crawler_dedup.signing.signer import Signer
@@ -251,6 +252,38 @@ def test_it_is_logged_why_a_worker_that_died_cannot_be_replaced(workers: Workers
 
     asyncio.run(replace_in_vain())
     assert any(line.startswith("No worker process can be started: ") for line in log.lines)
+
+
+@pytest.mark.parametrize("there", ["nothing", "another index", "a copy", "its lock file only"])
+def test_a_worker_that_replaces_another_one_joins_only_the_index_of_its_run(
+    there: str, workers: Workers, tmp_path: Path
+) -> None:
+    index, moved = tmp_path / "index", tmp_path / "moved"
+
+    async def move_away_and_back() -> None:
+        decision = await decide(workers)
+        assert await workers.end_claim(decision, settled=True)
+        index.rename(moved)
+        if there == "another index":
+            Deduplicator.open(index, ODD_CONFIG).close()
+        elif there == "a copy":
+            shutil.copytree(moved, index)
+        elif there == "its lock file only":
+            index.mkdir()
+            (lock,) = moved.glob("run-*.lock")
+            (index / lock.name).hardlink_to(lock)
+        before = sorted(index.glob("*"))
+        kill(*pids(workers))
+        with pytest.raises(IndexGone, match="was deleted or replaced"):
+            await decide(workers, url=f"{URL}copy")
+        assert sorted(index.glob("*")) == before
+        if index.exists():
+            shutil.rmtree(index)
+        moved.rename(index)
+        workers._supervised[0]._opens_again = 0.0
+        assert (await decide(workers, url=f"{URL}copy")).duplicate_of == URL
+
+    asyncio.run(move_away_and_back())
 
 
 # Texts
