@@ -47,6 +47,7 @@ class LocalWorker:
     """Has the methods of :class:`~crawler_dedup.crawl.childprocess.ChildProcess`."""
 
     pid = 0
+    is_stopped = False
 
     def __init__(self) -> None:
         self._worker: Worker | Previewer | None = None

@@ -21,7 +21,7 @@ import pytest
 from scrapy.http import HtmlResponse
 
 from crawler_dedup import BEING_HANDLED, Config, Deduplicator, SignedPage, main_text
-from crawler_dedup.crawl import childprocess
+from crawler_dedup.crawl import childprocess, supervision
 from crawler_dedup.crawl.childprocess import SigningError
 from crawler_dedup.crawl.supervision import DIED, ENDED, NOT_IN_TIME, PAUSED, NotSigned
 from crawler_dedup.crawl.workers import MAX_DEATHS, Workers, find_workers
@@ -180,6 +180,28 @@ def test_no_page_is_lost_when_a_worker_is_killed_or_stopped(phase: str, act: Act
         return await all_of(*pages)
 
     assert set(asyncio.run(sign_all())) == {""}
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="it is known on Linux only which process is stopped")
+def test_a_worker_that_is_stopped_is_replaced_sooner_than_one_that_is_silent(
+    workers: Workers, log: Log, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(supervision, "STOPPED_SECONDS", 0.0)
+    monkeypatch.setattr(supervision, "_LOOK_SECONDS", 0.02)
+
+    async def sign_all() -> None:
+        (pid,) = pids(workers)
+        assert await all_of(sign(workers, odd("nap"))) == [""]
+        assert pids(workers) == [pid]
+        stop(pid)
+        began = time.monotonic()
+        assert await all_of(sign(workers)) == [""]
+        assert time.monotonic() - began < workers.patience / 2
+        wait_for_end(pid)
+
+    asyncio.run(sign_all())
+    (line,) = log.lines
+    assert f"no longer answers; pages that it had: {URL} (tried again)" in line
 
 
 def test_while_workers_die_often_pages_are_not_signed(
