@@ -207,7 +207,7 @@ class Workers:
 
     def report_failure(self, failure: Failure) -> None:
         """Log that a worker cannot open the index."""
-        message = "No worker process can be started: %s"
+        message = "The index cannot be opened: %s"
         self._monitor.log_throttled(message, logging.WARNING, message, failure.message)
 
     def log_line(self, line: LogLine) -> None:

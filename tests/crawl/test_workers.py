@@ -273,7 +273,25 @@ def test_it_is_logged_why_a_worker_that_died_cannot_be_replaced(workers: Workers
         await sign(workers)
 
     asyncio.run(replace_in_vain())
-    assert any(line.startswith("No worker process can be started: ") for line in log.lines)
+    assert any(line.startswith("The index cannot be opened: ") for line in log.lines)
+
+
+@pytest.mark.parametrize("workers", [{"processes": 0}], indirect=True)
+def test_an_index_that_cannot_be_opened_again_on_the_event_loop_is_reported_once(
+    workers: Workers, log: Log, tmp_path: Path
+) -> None:
+    async def open_in_vain() -> None:
+        await sign(workers)
+        (tmp_path / "index").rename(tmp_path / "moved")
+        workers._supervised[0].end()
+        reason = f"The index in {tmp_path / 'index'} was deleted or replaced."
+        assert await all_of(*(sign(workers) for _ in range(3))) == 3 * [reason]
+        (tmp_path / "moved").rename(tmp_path / "index")
+        workers._supervised[0]._opens_again = 0.0
+        await sign(workers)
+        assert log.lines == [f"The index cannot be opened: {reason}"]
+
+    asyncio.run(open_in_vain())
 
 
 @pytest.mark.parametrize("there", ["nothing", "another index", "a copy", "its lock file only"])
