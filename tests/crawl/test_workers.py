@@ -23,7 +23,7 @@ from scrapy.http import HtmlResponse
 from crawler_dedup import BEING_HANDLED, Config, Deduplicator, SignedPage, main_text
 from crawler_dedup.crawl import childprocess, supervision
 from crawler_dedup.crawl.childprocess import SigningError
-from crawler_dedup.crawl.supervision import DIED, ENDED, NOT_IN_TIME, PAUSED, NotSigned
+from crawler_dedup.crawl.supervision import DIED, ENDED, NOT_IN_TIME, PAUSED, NotSigned, Task
 from crawler_dedup.crawl.workers import MAX_DEATHS, Workers, find_workers
 from crawler_dedup.errors import DedupError, IndexGone, IndexUnusable
 from crawler_dedup.signing.extractors import extract_with_trafilatura
@@ -292,6 +292,21 @@ def test_an_index_that_cannot_be_opened_again_on_the_event_loop_is_reported_once
         assert log.lines == [f"The index cannot be opened: {reason}"]
 
     asyncio.run(open_in_vain())
+
+
+def test_an_error_that_ends_a_worker_is_shown(capfd: pytest.CaptureFixture[str], log: Log, tmp_path: Path) -> None:
+    workers = open_workers(tmp_path, log)
+
+    async def send_nonsense() -> None:
+        await sign(workers)
+        workers._supervised[0]._send(1, Task("no job", b"", asyncio.Future()))  # type: ignore[arg-type]
+        await sign(workers)
+        workers.kill()
+
+    asyncio.run(send_nonsense())
+    (line,) = log.lines
+    assert "has ended with exit status 1" in line
+    assert "msgspec.ValidationError: " in capfd.readouterr().err
 
 
 @pytest.mark.parametrize("there", ["nothing", "another index", "a copy", "its lock file only"])
