@@ -174,7 +174,8 @@ class Workers:
     def release_abandoned(self, decision: Decision | Failure) -> None:
         """Release the claim of a page that will not be handled, because nothing waits for its *decision*."""
         if isinstance(decision, Decision) and decision.claim and self._supervised:
-            self.end_claim(decision, settled=False)
+            ended = self.end_claim(decision, settled=False)
+            ended.add_done_callback(lambda ended: ended.exception())  # if it fails, the claim ends with the run
 
     def _send(
         self, job: Job, body: bytes | memoryview = b"", worker: SupervisedWorker | None = None

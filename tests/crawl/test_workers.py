@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 import re
 import resource
@@ -481,6 +482,20 @@ def test_the_place_of_an_abandoned_page_is_free(workers: Workers) -> None:
         assert decision.verdict == "new"
 
     asyncio.run(abandon())
+
+
+def test_it_is_no_error_if_the_workers_end_before_the_place_of_an_abandoned_page_is_free(workers: Workers) -> None:
+    errors: list[Any] = []
+
+    async def abandon() -> None:
+        asyncio.get_running_loop().set_exception_handler(lambda _, context: errors.append(context))
+        workers.release_abandoned(await decide(workers))
+        workers.kill()
+        await asyncio.sleep(0)
+        gc.collect()
+
+    asyncio.run(abandon())
+    assert not errors
 
 
 FORK = """
