@@ -16,7 +16,7 @@ from crawler_dedup.config.settings import default_scope, scope_of
 from crawler_dedup.decision import Decision, Match
 from crawler_dedup.index.index import Index
 from crawler_dedup.index.location import Location, ServerAddress, find_location
-from crawler_dedup.index.maintenance import open_or_create_index, read_profiles
+from crawler_dedup.index.maintenance import open_or_create_index, read_profiles, require_run
 from crawler_dedup.index.opening import Opening
 from crawler_dedup.index.profiles import FrozenProfiles, ProfileCheck
 from crawler_dedup.index.runs import Run
@@ -106,15 +106,23 @@ class Deduplicator:
         return with_tokenizer_of_index(config or Config(), open_with)
 
     @classmethod
-    def join(cls, index: str, config: Config, run: int, offset: float, claims: Iterator[int]) -> Deduplicator:
+    def join(
+        cls, index: str, config: Config, run: int, offset: float, claims: Iterator[int], *, is_first: bool = True
+    ) -> Deduplicator:
         """Open or create an index for a *run* that several processes share. Raises as :meth:`open`.
 
         Args:
             run: number of the run.
             offset: the offset of its clock (:class:`~crawler_dedup.index.runs.Run`).
             claims: numbers of the claims of this process, which no other process of the run has.
+            is_first: whether it begins the run; if not, no directory is created.
+
+        Raises:
+            IndexGone: the run has not begun in the directory that is there now.
         """
         location = find_location(index)
+        if not is_first:
+            require_run(location, run)
 
         def open_with(resolved: Config) -> Deduplicator:
             return cls(location, Signer(resolved), None, lambda store: store.join_run(run, offset), claims)

@@ -128,6 +128,14 @@ class ChildProcess:
         """Number of the process."""
         return self._process.pid
 
+    @property
+    def is_stopped(self) -> bool:
+        """Whether a signal has stopped the process, so that it cannot answer. Known on Linux only."""
+        if sys.platform == "linux":
+            with suppress(ChildProcessError):  # it has ended
+                return os.waitid(os.P_PID, self.pid, os.WSTOPPED | os.WNOHANG | os.WNOWAIT) is not None
+        return False
+
     def wait_until_ready(self, start: bytes, log: Callable[[LogLine], object]) -> Ready:
         """Block until the process has opened the index, and return what it says. After an error it may be called again.
 

@@ -47,9 +47,11 @@ class LocalWorker:
     """Has the methods of :class:`~crawler_dedup.crawl.childprocess.ChildProcess`."""
 
     pid = 0
+    is_stopped = False
 
     def __init__(self) -> None:
         self._worker: Worker | Previewer | None = None
+        self._has_failed = False
         self._loop: asyncio.AbstractEventLoop | None = None
 
     def wait_until_ready(self, start: bytes, log: Callable[[LogLine], object]) -> Ready:  # noqa: ARG002  (it logs itself)
@@ -69,11 +71,17 @@ class LocalWorker:
             self._loop.call_soon_threadsafe(self._receive, answer)
 
     def send(self, packed: bytes, body: bytes | memoryview = b"") -> None:
-        """Do a job now, or in a thread if it makes a text or ends the run. The first message opens the index."""
+        """Do a job now, or in a thread if it makes a text or ends the run. The first message opens the index.
+
+        If that fails, the jobs that follow are ignored: another worker replaces this one.
+        """
+        if self._has_failed:
+            return
         if self._worker is None:
             try:
                 self._deliver(self.wait_until_ready(packed, lambda _: None))
             except Exception as error:
+                self._has_failed = True
                 self._deliver(Failure.of(error))
             return
         message = _MESSAGES.decode(packed[HEAD.size :])

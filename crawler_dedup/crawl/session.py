@@ -98,7 +98,8 @@ class Session:
 
     async def _log_summary(self) -> None:
         try:
-            figures = await self.workers.ask(Measure(), Figures)
+            async with asyncio.timeout(_END_TIMEOUT):
+                figures = await self.workers.ask(Measure(), Figures)
         except (DedupError, OSError, TimeoutError):
             self.monitor.log_summary("the index cannot be read")
         else:
@@ -127,10 +128,12 @@ class Session:
         for call in (self._summary, self._flushing):
             if call.running:
                 call.stop()
-        await self._log_summary()
         # A job on disk will request the remaining pages when it is resumed.
         self._has_finished = reason == "finished" or bool(self._crawler.settings["JOBDIR"])
-        if reason != "shutdown":  # after Ctrl-C nothing waits any more
+        if reason == "shutdown":  # after Ctrl-C nothing waits any more
+            self.monitor.log_summary("the index was not measured")
+        else:
+            await self._log_summary()
             await self.claims.write_rest()
         if not self._has_started:
             await self._close(all_stored=False)

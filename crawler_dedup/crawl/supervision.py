@@ -41,6 +41,10 @@ DIED = "the worker died"
 PAUSED = "workers die too often"
 ENDED = "the workers have ended"
 
+STOPPED_SECONDS = 15.0
+"""Seconds without any answer after which a worker that has jobs is replaced if it is stopped."""
+_LOOK_SECONDS = 1.0
+"""Seconds after which it is looked again whether a worker that has jobs still answers."""
 _MAX_TRIES = 2
 _REOPEN_SECONDS = 2.0
 """Seconds between two attempts to start a worker that could not open the index."""
@@ -122,7 +126,7 @@ class SupervisedWorker:
         else:
             self._send(number, task)
         if self._timer is None:
-            self._timer = loop.call_later(self._workers.patience, self._end_silent)
+            self._timer = loop.call_later(_LOOK_SECONDS, self._end_silent)
 
     def _attach(self, child: ChildProcess | LocalWorker) -> None:
         child.attach(self._receive, partial(self._handle_death, child))
@@ -190,11 +194,11 @@ class SupervisedWorker:
         self._timer = None
         if not self.tasks:
             return
-        due = self._heard + self._workers.patience
-        if self.child is not None and self._loop.time() >= due:
-            self.child.end_and_report()
+        silent, child = self._loop.time() - self._heard, self.child
+        if child is not None and (silent >= self._workers.patience or (silent >= STOPPED_SECONDS and child.is_stopped)):
+            child.end_and_report()
             self._heard = self._loop.time()
-        self._timer = self._loop.call_at(max(due, self._loop.time() + 1.0), self._end_silent)
+        self._timer = self._loop.call_later(_LOOK_SECONDS, self._end_silent)
 
     def _handle_death(self, child: ChildProcess | LocalWorker, status: int | None, number: int) -> None:
         """Let another worker do the jobs of one that has died, except for a page that has taken too long or has ended two.

@@ -178,7 +178,8 @@ class Workers:
     def release_abandoned(self, decision: Decision | Failure) -> None:
         """Release the claim of a page that will not be handled, because nothing waits for its *decision*."""
         if isinstance(decision, Decision) and decision.claim and self._supervised:
-            self.end_claim(decision, settled=False)
+            ended = self.end_claim(decision, settled=False)
+            ended.add_done_callback(lambda ended: ended.exception())  # if it fails, the claim ends with the run
 
     def _send(
         self, job: Job, body: bytes | memoryview = b"", worker: SupervisedWorker | None = None
@@ -211,7 +212,7 @@ class Workers:
 
     def report_failure(self, failure: Failure) -> None:
         """Log that a worker cannot open the index."""
-        message = "No worker process can be started: %s"
+        message = "The index cannot be opened: %s"
         self._monitor.log_throttled(message, logging.WARNING, message, failure.message)
 
     def log_line(self, line: LogLine) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -13,13 +13,14 @@ import msgspec
 import numpy as np
 
 from crawler_dedup.config import MAP_SIZE
-from crawler_dedup.errors import ExportUnreadable, IndexDamaged, IndexMissing
+from crawler_dedup.errors import ExportUnreadable, IndexDamaged, IndexGone, IndexMissing
 from crawler_dedup.index import export, records
 from crawler_dedup.index.export import Export, ExportBlock
 from crawler_dedup.index.header import require_same_spec
 from crawler_dedup.index.index import Index
 from crawler_dedup.index.lmdb.engine import DATA_FILE, damaged_error
 from crawler_dedup.index.lmdb.index import DirectoryIndex
+from crawler_dedup.index.lmdb.runlocks import is_run_alive
 from crawler_dedup.index.location import Location, ServerAddress
 from crawler_dedup.index.profiles import FrozenProfiles, SiteFigures, StoredSite
 from crawler_dedup.index.protocols import Filing
@@ -155,6 +156,18 @@ def require_index(location: Location, journals: Sequence[Path] = ()) -> None:
         state = "empty" if (location / DATA_FILE).exists() else "missing"
         raise damaged_error(location, f"{DATA_FILE} is {state}, but the journal {journals[-1].name} is beside it")
     raise IndexMissing(f"There is no index in {location}.")
+
+
+def require_run(location: Location, run: int) -> None:
+    """Raise :class:`IndexGone` unless the directory *location* has the index in which *run* has begun.
+
+    On a server nothing is checked: an index that was emptied there is joined again.
+    """
+    if isinstance(location, ServerAddress):
+        return
+    with suppress(OSError):  # opening it says why
+        if not has_index(location) or is_run_alive(location.resolve(), run, readonly=True) is False:
+            raise IndexGone(f"The index in {location} was deleted or replaced.")
 
 
 def count_entries(pages: Index) -> int | None:

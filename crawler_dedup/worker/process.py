@@ -11,6 +11,7 @@ import os
 import signal
 import sys
 import threading
+import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -120,8 +121,10 @@ def main() -> None:
     """Work until the socket ends; jobs that have not begun are not done then."""
     try:
         serve(_work)
-    finally:
-        os._exit(0)
+    except BaseException:
+        traceback.print_exc()
+        os._exit(1)
+    os._exit(0)
 
 
 if __name__ == "__main__":

@@ -151,8 +151,9 @@ class Worker(TextMaker):
         config = Config(**start.settings)
         claims = count(start.number << CLAIM_BITS)
         location = os.fsdecode(start.location)
-        self._deduplicator = Deduplicator.join(location, config, start.run, start.offset, claims)
-        if start.number > 1 or config.processes > 1:  # other workers of the run may have left claims
+        is_first = start.number == 1
+        self._deduplicator = Deduplicator.join(location, config, start.run, start.offset, claims, is_first=is_first)
+        if not is_first or config.processes > 1:  # other workers of the run may have left claims
             self._deduplicator.index.note_lost_claims()
         signer = self._deduplicator.signer
         signer.load(dictionary=False)
@@ -166,7 +167,7 @@ class Worker(TextMaker):
         self._closing = threading.Event()
         self._tidied = 0
         threading.Thread(target=self._withdraw_late, name="crawler-dedup patience", daemon=True).start()
-        if start.number == 1:
+        if is_first:
             threading.Thread(target=self._tidy, name="crawler-dedup tidying", daemon=True).start()
 
     @property

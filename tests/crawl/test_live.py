@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 import shutil
+import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -63,6 +65,36 @@ def test_a_summary_is_logged_regularly_during_a_crawl(tmp_path: Path) -> None:
     assert len(lines) > 2
     assert all(line.startswith("checked 1 pages (at ") for line in lines)
     assert lines[-1].startswith("checked 1 pages (at 0 pages/min)"), "none since the line before"
+
+
+STOPPING = """
+import os, signal
+from crawler_dedup.crawl import session, workers
+from tests.support import processes
+from tests.support.walker import Walker, seen
+
+session._END_TIMEOUT = workers._END_SECONDS = 0.2
+
+class Spider(Walker):
+    def parse(self, response):
+        yield seen(response)
+        for pid in processes.workers():
+            os.kill(pid, signal.SIGSTOP)
+        if {interrupts}:
+            os.kill(os.getpid(), signal.SIGINT)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="stops a worker")
+@pytest.mark.parametrize(("interrupts", "size"), [(False, "cannot be read"), (True, "was not measured")])
+def test_the_summary_at_the_end_does_not_wait_for_a_worker_that_is_stopped(
+    interrupts: bool, size: str, tmp_path: Path
+) -> None:
+    began = time.monotonic()
+    done = crawl_pages(tmp_path, PAGES, STOPPING.format(interrupts=interrupts), paths=["/first"])
+    assert time.monotonic() - began < 15
+    (line,) = summaries(done)
+    assert f"; the index {size}; " in line
 
 
 def test_an_index_that_is_gone_does_not_prevent_the_summary(tmp_path: Path) -> None:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 import re
 import resource
+import shutil
 import signal
 import subprocess
 import sys
@@ -20,11 +22,11 @@ import pytest
 from scrapy.http import HtmlResponse
 
 from crawler_dedup import BEING_HANDLED, Config, Deduplicator, OwnText, SignedPage, main_text, own_text
-from crawler_dedup.crawl import childprocess
+from crawler_dedup.crawl import childprocess, supervision
 from crawler_dedup.crawl.childprocess import SigningError
-from crawler_dedup.crawl.supervision import DIED, ENDED, NOT_IN_TIME, PAUSED, NotSigned
+from crawler_dedup.crawl.supervision import DIED, ENDED, NOT_IN_TIME, PAUSED, NotSigned, Task
 from crawler_dedup.crawl.workers import MAX_DEATHS, Workers, find_workers
-from crawler_dedup.errors import DedupError, IndexUnusable
+from crawler_dedup.errors import DedupError, IndexGone, IndexUnusable
 from crawler_dedup.signing.extractors import extract_with_trafilatura
 from crawler_dedup.signing.parsing import parse
 from crawler_dedup.signing.signer import Signer
@@ -200,6 +202,28 @@ def test_slow_pages_in_a_row_do_not_make_their_worker_count_as_silent(workers: W
     assert log.counts == []
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="it is known on Linux only which process is stopped")
+def test_a_worker_that_is_stopped_is_replaced_sooner_than_one_that_is_silent(
+    workers: Workers, log: Log, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(supervision, "STOPPED_SECONDS", 0.0)
+    monkeypatch.setattr(supervision, "_LOOK_SECONDS", 0.02)
+
+    async def sign_all() -> None:
+        (pid,) = pids(workers)
+        assert await all_of(sign(workers, odd("nap"))) == [""]
+        assert pids(workers) == [pid]
+        stop(pid)
+        began = time.monotonic()
+        assert await all_of(sign(workers)) == [""]
+        assert time.monotonic() - began < workers.patience / 2
+        wait_for_end(pid)
+
+    asyncio.run(sign_all())
+    (line,) = log.lines
+    assert f"no longer answers; pages that it had: {URL} (tried again)" in line
+
+
 def test_while_workers_die_often_pages_are_not_signed(
     workers: Workers, log: Log, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -335,7 +359,72 @@ def test_it_is_logged_why_a_worker_that_died_cannot_be_replaced(workers: Workers
         await sign(workers)
 
     asyncio.run(replace_in_vain())
-    assert any(line.startswith("No worker process can be started: ") for line in log.lines)
+    assert any(line.startswith("The index cannot be opened: ") for line in log.lines)
+
+
+@pytest.mark.parametrize("workers", [{"processes": 0}], indirect=True)
+def test_an_index_that_cannot_be_opened_again_on_the_event_loop_is_reported_once(
+    workers: Workers, log: Log, tmp_path: Path
+) -> None:
+    async def open_in_vain() -> None:
+        await sign(workers)
+        (tmp_path / "index").rename(tmp_path / "moved")
+        workers._supervised[0].end()
+        reason = f"The index in {tmp_path / 'index'} was deleted or replaced."
+        assert await all_of(*(sign(workers) for _ in range(3))) == 3 * [reason]
+        (tmp_path / "moved").rename(tmp_path / "index")
+        workers._supervised[0]._opens_again = 0.0
+        await sign(workers)
+        assert log.lines == [f"The index cannot be opened: {reason}"]
+
+    asyncio.run(open_in_vain())
+
+
+def test_an_error_that_ends_a_worker_is_shown(capfd: pytest.CaptureFixture[str], log: Log, tmp_path: Path) -> None:
+    workers = open_workers(tmp_path, log)
+
+    async def send_nonsense() -> None:
+        await sign(workers)
+        workers._supervised[0]._send(1, Task("no job", b"", asyncio.Future()))  # type: ignore[arg-type]
+        await sign(workers)
+        workers.kill()
+
+    asyncio.run(send_nonsense())
+    (line,) = log.lines
+    assert "has ended with exit status 1" in line
+    assert "msgspec.ValidationError: " in capfd.readouterr().err
+
+
+@pytest.mark.parametrize("there", ["nothing", "another index", "a copy", "its lock file only"])
+def test_a_worker_that_replaces_another_one_joins_only_the_index_of_its_run(
+    there: str, workers: Workers, tmp_path: Path
+) -> None:
+    index, moved = tmp_path / "index", tmp_path / "moved"
+
+    async def move_away_and_back() -> None:
+        decision = await decide(workers)
+        assert await workers.end_claim(decision, settled=True)
+        index.rename(moved)
+        if there == "another index":
+            Deduplicator.open(index, ODD_CONFIG).close()
+        elif there == "a copy":
+            shutil.copytree(moved, index)
+        elif there == "its lock file only":
+            index.mkdir()
+            (lock,) = moved.glob("run-*.lock")
+            (index / lock.name).hardlink_to(lock)
+        before = sorted(index.glob("*"))
+        kill(*pids(workers))
+        with pytest.raises(IndexGone, match="was deleted or replaced"):
+            await decide(workers, url=f"{URL}copy")
+        assert sorted(index.glob("*")) == before
+        if index.exists():
+            shutil.rmtree(index)
+        moved.rename(index)
+        workers._supervised[0]._opens_again = 0.0
+        assert (await decide(workers, url=f"{URL}copy")).duplicate_of == URL
+
+    asyncio.run(move_away_and_back())
 
 
 # Texts
@@ -529,6 +618,20 @@ def test_the_place_of_an_abandoned_page_is_free(workers: Workers) -> None:
         assert decision.verdict == "new"
 
     asyncio.run(abandon())
+
+
+def test_it_is_no_error_if_the_workers_end_before_the_place_of_an_abandoned_page_is_free(workers: Workers) -> None:
+    errors: list[Any] = []
+
+    async def abandon() -> None:
+        asyncio.get_running_loop().set_exception_handler(lambda _, context: errors.append(context))
+        workers.release_abandoned(await decide(workers))
+        workers.kill()
+        await asyncio.sleep(0)
+        gc.collect()
+
+    asyncio.run(abandon())
+    assert not errors
 
 
 FORK = """
