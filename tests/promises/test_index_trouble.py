@@ -232,7 +232,8 @@ def test_an_index_that_fails_with_every_other_page_is_reported_once_a_minute(tmp
     pages: dict[str, Any] = {"/before": html(article("before")), "/full": fill}
     for number in range(10):  # nothing is written for a page that cannot be judged
         pages |= {f"/{number}": html(article(number)), f"/short/{number}": html("<p>Short.")}
-    settings = {"DEDUP_DIR": str(small_disk / "index"), "CONCURRENT_REQUESTS": 1}  # each failure comes before a recovery
+    # One page after another, so that a recovery follows a failure.
+    settings = {"DEDUP_DIR": str(small_disk / "index"), "CONCURRENT_REQUESTS": 1}
     crawl = crawl_pages(tmp_path, pages, settings=settings)
     assert crawl.paths() == list(pages)
     assert crawl.counts("error/")["IndexUnusable"] > 1
