@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shutil
 import signal
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,7 +21,7 @@ from crawler_dedup.pagetext import OwnTextJob
 from crawler_dedup.signing.forms import CrawlSigner
 from crawler_dedup.signing.signer import Signer
 from crawler_dedup.worker.messages import MakeOwnText
-from tests.support.crawling import Site, html, run_script
+from tests.support.crawling import Answer, Site, html, run_script
 from tests.support.prose import sentences
 from tests.support.signing import URL, Log, odd, open_workers, pids
 
@@ -35,11 +36,6 @@ class Spider(Walker):
         own = await own_text(response, "markdown", with_removed=True)
         yield {**seen(response), "own": structs.asdict(own)}
 """
-REMOVE = """
-        if response.url.endswith("/12"):
-            __import__("shutil").rmtree("index")
-        own ="""
-REMOVING_SPIDER = SPIDER.replace("\n        own =", REMOVE)
 
 
 def page(number: int) -> str:
@@ -75,15 +71,24 @@ def test_in_a_crawl_a_text_is_that_of_a_program_with_the_same_snapshot(tmp_path:
 
 @pytest.mark.parametrize("processes", [0, 1])
 def test_no_text_is_lost_when_the_index_can_no_longer_be_read(tmp_path: Path, processes: int) -> None:
-    """What the site repeats is remembered; pages that the index cannot decide about have their whole text."""
+    """What the site repeats is remembered from the first text on; pages without a decision have their whole text."""
     settings = {"DEDUP_PROCESSES": processes, "CONCURRENT_REQUESTS": 1}
     with Site({path: html(text) for path, text in PAGES.items()}) as site:
-        for spider in (SPIDER, REMOVING_SPIDER):
-            crawl = run_script(tmp_path, spider, settings, site=site.url, paths=list(PAGES))
+        run_script(tmp_path, SPIDER, settings, site=site.url, paths=list(PAGES))
+
+        def remove() -> Answer:
+            shutil.rmtree(tmp_path / "index", ignore_errors=True)
+            return html(PAGES["/12"])
+
+        site.pages["/12"] = remove
+        crawl = run_script(tmp_path, SPIDER, settings, site=site.url, paths=list(PAGES))
     assert sorted(crawl.paths()) == sorted(PAGES)
-    assert {item["verdict"] for item in crawl.items if not item["own"]["site_known"]} == {"unchecked"}
-    own = crawl.item("/12")["own"]
-    assert (own["snapshot"], own["removed_blocks"]) == (16, [NOTICE, IMPRINT])
+    unchecked = [item["own"] for item in crawl.items if item["verdict"] == "unchecked"]
+    assert unchecked
+    assert not any(own["site_known"] for own in unchecked)
+    decided = [item["own"] for item in crawl.items if item["verdict"] != "unchecked"]
+    assert decided
+    assert {(own["snapshot"], *own["removed_blocks"]) for own in decided} <= {(0,), (16, NOTICE, IMPRINT)}
 
 
 def sign_with(signer: CrawlSigner, body: bytes) -> None:
