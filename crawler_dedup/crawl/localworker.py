@@ -106,7 +106,7 @@ class LocalWorker:
 
 
 async def make_text(job: ExtractText | MakeOwnText, body: bytes, seconds: float) -> OwnText | str:
-    """Make a text without a crawl, in a thread. Raises :class:`TimeoutError` after so many *seconds*."""
+    """Make a text in a thread of this process. Raises :class:`TimeoutError` if it takes longer than *seconds*."""
     return await asyncio.wait_for(run_in_own_thread(_make_text, job, body), seconds)
 
 

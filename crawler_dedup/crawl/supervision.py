@@ -44,7 +44,7 @@ ENDED = "the workers have ended"
 STOPPED_SECONDS = 15.0
 """Seconds without any answer after which a worker that has jobs is replaced if it is stopped."""
 _LOOK_SECONDS = 1.0
-"""Seconds after which it is looked again whether a worker that has jobs still answers."""
+"""Seconds between two checks whether a worker that has jobs still answers."""
 _MAX_TRIES = 2
 _REOPEN_SECONDS = 2.0
 """Seconds between two attempts to start a worker that could not open the index."""
@@ -212,9 +212,8 @@ class SupervisedWorker:
         blamed = {number} if number in self.tasks else set(self.tasks) if status is None else set()
         is_late = status == childprocess.TOO_LATE or not self._is_ready
         pages = []
-        for each in sorted(
-            self.tasks, key=lambda each: each not in blamed
-        ):  # the page that it worked on is named first
+        # The page that it worked on is named first.
+        for each in sorted(self.tasks, key=lambda each: each not in blamed):
             task = self.tasks[each]
             task.deaths += each in blamed
             if each in blamed and (is_late or task.deaths == _MAX_TRIES):

@@ -153,7 +153,7 @@ class Workers:
         """Return the answer to *job*, which is of this *kind*; or raise the exception that has prevented it.
 
         Args:
-            claim: a claim of the page, if it has one: the worker that has signed it gets the job.
+            claim: the claim of the page, if it has one; the worker that has made it gets the job.
         """
         result = await self._send(job, body, self._worker_of(claim))
         if isinstance(result, Failure):

@@ -31,7 +31,7 @@ LOADING_SECONDS = 60.0
 
 
 class _LimitedChannel:
-    """The channel of a worker in a process of its own, which the system ends if a page takes too long, whatever it does.
+    """The channel of a worker in a process of its own. The system ends that process if a page takes too long.
 
     Args:
         progress: file descriptor of the file in which it notes which job it works on, for the process of the crawl.
