@@ -12,7 +12,7 @@ from scrapy.http import Request, Response
 
 from crawler_dedup import Config, Decision, SignedPage
 from crawler_dedup.crawl.signals import META_DECISION
-from crawler_dedup.index.verdicts import Verdicts
+from crawler_dedup.index.decider import Decider
 from crawler_dedup.middleware import DedupMiddleware
 
 if TYPE_CHECKING:
@@ -59,13 +59,13 @@ class LoggingMiddleware(DedupMiddleware):
         super().__init__(crawler, config)
         self._file = Path(crawler.settings["DECISION_LOG"])
         self._times: dict[str, int] = {}
-        decide = Verdicts.decide
+        decide = Decider.decide
 
-        def decide_timed(verdicts: Verdicts, page: SignedPage, alias: str = "") -> Decision:
+        def decide_timed(decider: Decider, page: SignedPage, alias: str = "") -> Decision:
             self._times[page.key] = time.time_ns()
-            return decide(verdicts, page, alias)
+            return decide(decider, page, alias)
 
-        Verdicts.decide = decide_timed  # type: ignore[assignment, method-assign]
+        Decider.decide = decide_timed  # type: ignore[assignment, method-assign]
 
     async def process_response(self, request: Request, response: Response, spider: Spider | None = None) -> Response:
         """Pass *response*, or raise, as the filter does, after the decision is logged."""

@@ -65,7 +65,7 @@ STEPS = {
     "embedded content": ["signing.embedded:find_embedded_content"],
     "packed blocks": ["signing.blocks:pack_blocks"],
     "writing thread: commit": ["index.lmdb.committer:Committer._commit"],
-    "writing thread: decisions": ["index.verdicts:Verdicts.decide"],
+    "writing thread: decisions": ["index.decider:Decider.decide"],
     "writing thread: candidates": ["index.transaction:Transaction.read_buckets"],
     "writing thread: rules": ["rules.matcher:RuleMatcher.choose"],
     "writing thread: filing": ["index.transaction:Transaction.add"],

@@ -17,15 +17,15 @@ from crawler_dedup.decision import Decision, Match
 from crawler_dedup.index.index import Index
 from crawler_dedup.index.location import Location, ServerAddress, find_location
 from crawler_dedup.index.maintenance import open_or_create_index, read_profiles, require_run
-from crawler_dedup.index.opening import Opening
+from crawler_dedup.index.openrun import OpenRun
 from crawler_dedup.index.profiles import FrozenProfiles, ProfileCheck
 from crawler_dedup.index.runs import Run
 from crawler_dedup.pagetext import Format, OwnText, OwnTextJob, RepeatedBlocks
 from crawler_dedup.rules import table
 from crawler_dedup.rules.counts import can_read
+from crawler_dedup.rules.filing import trim
 from crawler_dedup.rules.matcher import RuleMatcher, pair_of
 from crawler_dedup.rules.sites import decode_profile
-from crawler_dedup.rules.trimming import trim
 from crawler_dedup.signedpage import SignedPage, clean_identifier
 from crawler_dedup.signing.schemes import SimHash
 from crawler_dedup.signing.segmentation import with_tokenizer_of_index
@@ -36,7 +36,7 @@ from crawler_dedup.system.callbacks import Advance, ignore_progress
 class Deduplicator:
     """Decides for each page whether a kept page represents it, and keeps the other pages.
 
-    The decision itself is made in :mod:`crawler_dedup.index.verdicts`.
+    The decision itself is made in :mod:`crawler_dedup.index.decider`.
 
     Safe to use from several threads, and from several processes on one index.
 
@@ -72,7 +72,7 @@ class Deduplicator:
         store = open_or_create_index(
             location, signer.spec, signer.libraries, map_size=config.map_size, fresh=config.fresh, frozen=profiles
         )
-        self._opened = Opening.begin(store, config, claims or count(1), lambda: self._stored_until, begin_run)
+        self._opened = OpenRun.begin(store, config, claims or count(1), lambda: self._stored_until, begin_run)
 
     @classmethod
     def open(
@@ -303,8 +303,8 @@ class Deduplicator:
         """Forget the page of *decision*, which was not handled, so that it represents nothing. Returns as :meth:`settle`."""
         return self.end_claim(decision, settled=False, urgent=True).result()
 
-    def note_stored(self, until: float | None) -> None:
-        """Note the time until which everything that this run has settled is stored.
+    def set_stored_until(self, until: float | None) -> None:
+        """Set the time until which everything that this run has settled is stored.
 
         It is written with the next page. Once the run is over, however it ends, pages settled after this time represent
         nothing.
@@ -339,8 +339,8 @@ class Deduplicator:
         """Finish the waiting jobs and close the index. Idempotent.
 
         Args:
-            all_stored: whether all settled pages are stored, except those that :meth:`note_stored` excludes; if not, the
-                run counts as dead.
+            all_stored: whether all settled pages are stored, except those that :meth:`set_stored_until` excludes; if not,
+                the run counts as dead.
             finished: whether the run came to its end; if not, ``DEDUP_REVISIT = "drop"`` drops none of its pages.
         """
         if self._closed:

@@ -15,11 +15,11 @@ from crawler_dedup.batch.rows import StoredPages, format_memory
 from crawler_dedup.batch.shard import decode_page
 from crawler_dedup.decision import Match, Verdict
 from crawler_dedup.errors import DedupError
+from crawler_dedup.index.decider import Decider, RunContext
 from crawler_dedup.index.packing import RecentRows
 from crawler_dedup.index.profiles import FrozenProfiles, Snapshot
 from crawler_dedup.index.records import Record
 from crawler_dedup.index.transaction import Transaction
-from crawler_dedup.index.verdicts import RunContext, Verdicts
 from crawler_dedup.rules.matcher import RuleMatcher
 from crawler_dedup.signedpage import SignedPage
 from crawler_dedup.signing.schemes import Scheme
@@ -124,7 +124,7 @@ def decide_pages(
     """
     storage = MemoryStorage(file)
     txn = Transaction(storage, {}, RecentRows(), profiles)
-    verdicts = Verdicts(txn, matcher, RunContext(), now=1)
+    decider = Decider(txn, matcher, RunContext(), now=1)
     place_of = array("q", [_NO_PLACE])  # the place of each filed page, by its number
     for record in existing:
         txn.add(record, matcher)
@@ -132,7 +132,7 @@ def decide_pages(
         _require_memory(storage, memory)
     for place in order.tolist():
         page = pages.read(place)
-        decision = verdicts.decide(page)
+        decision = decider.decide(page)
         if decision.verdict in _KEPT:
             place_of.append(place)
             _require_memory(storage, memory)

@@ -17,9 +17,9 @@ from crawler_dedup.cli.terminal import print_json, print_note, printable, quanti
 from crawler_dedup.config.settings import setting_name
 from crawler_dedup.decision import Decision, Verdict
 from crawler_dedup.index import maintenance
+from crawler_dedup.index.decider import RunContext
 from crawler_dedup.index.index import Index
 from crawler_dedup.index.location import Location
-from crawler_dedup.index.verdicts import RunContext
 from crawler_dedup.rules.matcher import RuleMatcher
 from crawler_dedup.signing.signer import Signer, config_from_spec
 from crawler_dedup.system.extras import require_extra

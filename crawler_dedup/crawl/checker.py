@@ -25,7 +25,7 @@ from crawler_dedup.crawl.text import declared_encoding
 from crawler_dedup.decision import Decision, Verdict
 from crawler_dedup.errors import DedupError
 from crawler_dedup.signedpage import SignedPage, clean_identifier, escape_surrogates
-from crawler_dedup.worker.messages import Check
+from crawler_dedup.worker.messages import CheckPage
 
 _DROPPED_TOO_OFTEN = "asked for again and again"
 
@@ -132,7 +132,7 @@ def ask_about(
     response: Response, identity: Identity, config: Config, *, is_dry: bool = False, links_followed: bool = False
 ) -> Question:
     """Return the question about the page of *response*."""
-    job = Check(
+    job = CheckPage(
         escape_surrogates(response.url),
         declared_encoding(response),
         escape_surrogates(identity.key),

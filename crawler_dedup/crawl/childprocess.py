@@ -27,7 +27,7 @@ WORKER = "crawler_dedup.worker.process"
 """The module that workers run."""
 TRIED_AGAIN, UNCHECKED = "tried again", "passes unchecked"
 """What happens with a page of a process that has died."""
-PATIENCE = 60.0
+SILENCE_SECONDS = 60.0
 """Seconds that a process may take to start, or to load a dictionary."""
 TOO_LATE = -getattr(signal, "SIGALRM", 14)
 """Status of a worker that was ended because a page took too long."""
@@ -147,7 +147,7 @@ class ChildProcess:
             DedupError: the index cannot be opened.
             NotStarted: the process does not become ready.
         """
-        self._socket.settimeout(PATIENCE)
+        self._socket.settimeout(SILENCE_SECONDS)
         try:
             self._socket.sendall(start)
             while True:

@@ -27,17 +27,17 @@ from crawler_dedup.decision import BEING_HANDLED, Decision, Verdict
 from crawler_dedup.errors import ConnectionLost, DedupError
 from crawler_dedup.signedpage import SignedPage, hash_page_key
 from crawler_dedup.system.channel import Failure
-from crawler_dedup.worker.messages import Check, Checked, Offer, Result
+from crawler_dedup.worker.messages import Checked, CheckPage, DecideAgain, Result
 
 TOO_MANY_WAIT = "too many pages waiting"
 """Reason of an ``unchecked`` page that was similar to a page which is being handled, when no more pages may wait."""
 
 _FIRST_INTERVAL_SECONDS = 0.1
 """The time until the index is asked again about a page that another process is handling. It doubles each time."""
-PATIENCE_SECONDS = 10.0
+WAIT_SECONDS = 10.0
 """The time for which a page waits for the outcome of a similar page that is being handled. After that it passes as
 ``unchecked``: most callbacks and pipelines take less, and the page holds a place among Scrapy's concurrent requests."""
-_SHORT_PATIENCE_SECONDS = 3.0
+_SHORT_WAIT_SECONDS = 3.0
 """The time that every page may wait: similar pages in flight at the same time are decided once the first was handled. On a
 busy machine with two crawls that takes more than a second."""
 _MAX_REMEMBERED = 1000
@@ -54,7 +54,7 @@ class Question:
         forms: its forms (:mod:`crawler_dedup.crawl.formcounts`).
     """
 
-    job: Check | Offer
+    job: CheckPage | DecideAgain
     body: bytes | memoryview
     page: SignedPage | None = None
     forms: Sequence[bytes] = ()
@@ -204,8 +204,8 @@ class Claims:
         self._waiting += 1
         try:
             if is_beyond_limit:
-                return await self._wait(question, decision, _SHORT_PATIENCE_SECONDS, TOO_MANY_WAIT)
-            return await self._wait(question, decision, PATIENCE_SECONDS, BEING_HANDLED)
+                return await self._wait(question, decision, _SHORT_WAIT_SECONDS, TOO_MANY_WAIT)
+            return await self._wait(question, decision, WAIT_SECONDS, BEING_HANDLED)
         finally:
             self._waiting -= 1
 
@@ -284,9 +284,9 @@ class Claims:
         self._ending.add(future)
         future.add_done_callback(keep_unwritten)
 
-    async def _wait(self, question: Question, decision: Decision, patience: float, reason: str) -> Decision:
-        """Ask again until the page need not wait, for *patience* seconds at most; then stop waiting for *reason*."""
-        deadline = time.monotonic() + patience
+    async def _wait(self, question: Question, decision: Decision, seconds: float, reason: str) -> Decision:
+        """Ask again until the page need not wait, for *seconds* seconds at most; then stop waiting for *reason*."""
+        deadline = time.monotonic() + seconds
         interval = _FIRST_INTERVAL_SECONDS
         while decision.reason == BEING_HANDLED:
             seconds_left = deadline - time.monotonic()
@@ -331,10 +331,10 @@ class Claims:
     async def _ask_once(self, question: Question) -> Decision:
         sent = time.monotonic()
         checked = await self.workers.ask(question.job, Checked, question.body)
-        if isinstance(question.job, Check):
+        if isinstance(question.job, CheckPage):
             self._monitor.add_signing_wait(checked.began - sent)
             question.page, question.forms = checked.page, checked.forms
-            question.job, question.body = Offer(checked.page, question.job.alias, question.job.is_dry), b""
+            question.job, question.body = DecideAgain(checked.page, question.job.alias, question.job.is_dry), b""
         if isinstance(checked.decision, Failure):
             raise error_of(checked.decision)
         return checked.decision

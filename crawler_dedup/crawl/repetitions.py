@@ -17,7 +17,7 @@ from crawler_dedup.signedpage import clean_identifier, hash_page_key
 
 _MAX_PAGES = 10_000  # that are remembered
 _MAX_ADDRESSES = 16  # of a page that are remembered
-_PATIENCE_SECONDS = 3.0
+_WAIT_SECONDS = 3.0
 """Seconds for which a visit waits for the end of another one, as every page may wait (:mod:`crawler_dedup.crawl.claims`)."""
 
 
@@ -64,7 +64,7 @@ class Repetitions:
         known = self._remember(name, self._pages.get(name) or _Page())
         if led not in known.addresses:
             with suppress(TimeoutError):
-                async with asyncio.timeout(_PATIENCE_SECONDS):
+                async with asyncio.timeout(_WAIT_SECONDS):
                     while known.visit is not None:  # several visits may wait
                         await known.visit.ended.wait()
         visit = known.visit = Visit(known, known.is_handled and led not in known.addresses)

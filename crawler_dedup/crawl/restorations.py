@@ -22,8 +22,7 @@ from crawler_dedup.decision import Decision, DroppedRequest
 from crawler_dedup.errors import DedupError
 from crawler_dedup.system.extras import has_extra
 from crawler_dedup.urls import without_credentials
-from crawler_dedup.worker.messages import EndRestorations, KeepAddress, ListRestorations
-from crawler_dedup.worker.messages import Restorations as Waiting
+from crawler_dedup.worker.messages import EndRestorations, KeepAddress, ListRestorations, RestoredRequests
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -64,7 +63,7 @@ class Restorations:
     async def request_pages(self) -> None:
         """Schedule requests for the restored pages, before those with which the spider starts."""
         try:
-            self._waiting = (await self._workers.ask(ListRestorations(self._spider), Waiting)).requests
+            self._waiting = (await self._workers.ask(ListRestorations(self._spider), RestoredRequests)).requests
             await run_in_own_thread(self._find_stored)
         except Exception as error:
             self._monitor.log(logging.WARNING, "No restored page is requested in this crawl: %s", error)
@@ -220,7 +219,7 @@ class Restorations:
         requests = {url: self._waiting[url] for url in self._waiting.keys() & self._failures.keys()}
         job = EndRestorations(self._spider, requests, self._failures, _MAX_FAILURES)
         try:
-            given_up = await self._workers.ask(job, Waiting)
+            given_up = await self._workers.ask(job, RestoredRequests)
         except (DedupError, TimeoutError) as error:
             message = "What became of restored pages cannot be written; the next crawl requests them again: %s"
             self._monitor.log(logging.WARNING, message, error)

@@ -21,13 +21,13 @@ from crawler_dedup.system.channel import Failure, pack
 from crawler_dedup.worker.messages import (
     Checked,
     Close,
+    DecideAgain,
     EndClaim,
     ExtractText,
     Job,
     LogLine,
     MakeOwnText,
     Message,
-    Offer,
     Ready,
     Result,
 )
@@ -66,7 +66,7 @@ class Task:
     @property
     def url(self) -> str:
         """Address of its page; ``""``: it is about none."""
-        return self.job.page.url if isinstance(self.job, Offer) else getattr(self.job, "url", "")
+        return self.job.page.url if isinstance(self.job, DecideAgain) else getattr(self.job, "url", "")
 
     def fail(self, reason: str, error: Exception | None = None) -> None:
         if self.answer.done() or self.answer.get_loop().is_closed():
@@ -195,7 +195,9 @@ class SupervisedWorker:
         if not self.tasks:
             return
         silent, child = self._loop.time() - self._heard, self.child
-        if child is not None and (silent >= self._workers.patience or (silent >= STOPPED_SECONDS and child.is_stopped)):
+        if child is not None and (
+            silent >= self._workers.silence_seconds or (silent >= STOPPED_SECONDS and child.is_stopped)
+        ):
             child.end_and_report()
             self._heard = self._loop.time()
         self._timer = self._loop.call_later(_LOOK_SECONDS, self._end_silent)

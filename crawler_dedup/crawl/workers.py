@@ -66,8 +66,8 @@ class Workers:
         run: number of the run of the crawl.
         ready: what the first worker says of the index.
         loop: the event loop of the crawl, once there is a job.
-        patience: seconds without any answer after which a worker that has jobs is replaced.
-        stored_until: until when settled pages are stored (:meth:`Deduplicator.note_stored`).
+        silence_seconds: seconds without any answer after which a worker that has jobs is replaced.
+        stored_until: until when settled pages are stored (:meth:`Deduplicator.set_stored_until`).
 
     Raises:
         DedupError: a worker cannot be started, or cannot open the index.
@@ -88,7 +88,7 @@ class Workers:
         self._supervised: list[SupervisedWorker] = []
         self._lock: ProcessLock | None = None
         self.loop: asyncio.AbstractEventLoop | None = None
-        self.patience = config.timeout + childprocess.PATIENCE
+        self.silence_seconds = config.timeout + childprocess.SILENCE_SECONDS
         self.stored_until: float | None = None
         self._begin_run()
         try:

@@ -20,10 +20,10 @@ from crawler_dedup.evaluation.labelled import Document, LabelledPair, LabelledSe
 from crawler_dedup.hamming import MAX_DISTANCE
 from crawler_dedup.rules import table
 from crawler_dedup.rules.counts import learn_sites
+from crawler_dedup.rules.filing import trim, with_site_keys
 from crawler_dedup.rules.matcher import pair_of
 from crawler_dedup.rules.pair import Pair
 from crawler_dedup.rules.sites import Sites
-from crawler_dedup.rules.trimming import trim, with_site_keys
 from crawler_dedup.signedpage import PageKind, SignedPage
 from crawler_dedup.signing.lookup import Lookup
 from crawler_dedup.signing.schemes import Scheme, scheme_of

@@ -12,6 +12,7 @@ from typing import TypeVar
 
 from crawler_dedup.decision import Decision
 from crawler_dedup.errors import IndexMissing, IndexUnusable
+from crawler_dedup.index.decider import Decider, RunContext
 from crawler_dedup.index.header import FileFigures, Header
 from crawler_dedup.index.jobs import WRITE_SECONDS
 from crawler_dedup.index.limits import MAX_EMPTIED_SITES, MAX_FORGOTTEN, MAX_MERGED_SITES, MAX_OVERRIDES
@@ -22,7 +23,6 @@ from crawler_dedup.index.protocols import Filing, Matcher
 from crawler_dedup.index.records import Record
 from crawler_dedup.index.runs import Run, RunEntry, wall_clock
 from crawler_dedup.index.transaction import Transaction
-from crawler_dedup.index.verdicts import RunContext, Verdicts
 from crawler_dedup.signedpage import SignedPage
 from crawler_dedup.system.callbacks import Advance, ignore_progress
 
@@ -137,7 +137,7 @@ class Index(ABC):
     ) -> Future[list[Decision]]:
         """Decide about *pages* in their order, also against each other, and file those that pass.
 
-        All offers that wait share one transaction. See :class:`~crawler_dedup.index.verdicts.Verdicts`.
+        All offers that wait share one transaction. See :class:`~crawler_dedup.index.decider.Decider`.
 
         Args:
             aliases: page key → another key by which the page can be found from then on.
@@ -151,9 +151,9 @@ class Index(ABC):
             first = txn.choose_first(pages)
             txn.read_ahead(first, matcher)
             now = touch_run(txn, context)
-            verdicts = Verdicts(txn, matcher, context, now=now)
-            decided.extend(verdicts.decide(page, (aliases or {}).get(page.key, "")) for page in first)
-            self._open_claims.add_addresses(verdicts.dropped, self._submit)
+            decider = Decider(txn, matcher, context, now=now)
+            decided.extend(decider.decide(page, (aliases or {}).get(page.key, "")) for page in first)
+            self._open_claims.add_addresses(decider.dropped, self._submit)
             return list(decided)
 
         future = self._submit(job, size=len(pages))
@@ -167,7 +167,7 @@ class Index(ABC):
         dead = self._find_dead()
         with self._read() as txn:
             txn.runs.dead = dead
-            return Verdicts(txn, matcher, context, now=context.clock()).preview(page, alias)
+            return Decider(txn, matcher, context, now=context.clock()).preview(page, alias)
 
     def end_claim(
         self, decision: Decision, matcher: Matcher, context: RunContext, *, settled: bool, urgent: bool = False
@@ -379,7 +379,7 @@ class Index(ABC):
         with self._read() as txn:
             return txn.count()
 
-    def note_lost_claims(self) -> None:
+    def remember_lost_claims(self) -> None:
         """Record that another process has made unknown claims of this run: the next run searches for them."""
         self._open_claims.has_unknown_claims = True
 

@@ -19,7 +19,7 @@ _T = TypeVar("_T")
 
 WRITE_SECONDS = 30.0
 """Seconds for which a change waits for its transaction."""
-_PATIENCE = 0.1
+_SHARING_SECONDS = 0.1
 """Seconds that a job waits for others at most if it is not urgent."""
 _AWAKE_SECONDS = 1.0
 """Seconds after a transaction in which the thread looks for jobs by itself: those that are not urgent need not wake it."""
@@ -102,7 +102,7 @@ class JobThread(ABC):
             if len(self._waiting) >= self._clear_at:
                 self._clear_withdrawn()
             self._waiting.append(Job(job, future, size))
-            due = time.monotonic() + (0 if urgent else _PATIENCE)
+            due = time.monotonic() + (0 if urgent else _SHARING_SECONDS)
             self._due = min(self._due, due)
             if due < self._looks_at:
                 self._wake_up()
@@ -146,7 +146,7 @@ class JobThread(ABC):
                 if self._is_closing or now >= self._due:
                     self._looks_at = -math.inf
                     return bool(self._waiting)
-                self._looks_at = looks_at = min(self._due, now + _PATIENCE) if now < awake_until else self._due
+                self._looks_at = looks_at = min(self._due, now + _SHARING_SECONDS) if now < awake_until else self._due
             self._awoken.acquire(timeout=-1 if looks_at == math.inf else looks_at - now)
 
     def _take(self, count: Callable[[Sequence[Job]], int] = len) -> list[Job]:

@@ -11,10 +11,10 @@ import msgspec
 
 from crawler_dedup.decision import Decision
 from crawler_dedup.errors import IndexDamaged, IndexUnusable
+from crawler_dedup.index.decider import RunContext
 from crawler_dedup.index.limits import MAX_ADDRESS_CHARS, MAX_ALSO_AT, MAX_DROPPED, MAX_OPEN_CLAIMS
 from crawler_dedup.index.protocols import Matcher
 from crawler_dedup.index.transaction import Transaction
-from crawler_dedup.index.verdicts import RunContext
 from crawler_dedup.signedpage import SignedPage
 
 

@@ -1,6 +1,6 @@
 """What people have said about pages: it is asked before the rules, and no threshold overrules it.
 
-It is asked in :mod:`crawler_dedup.index.verdicts`.
+It is asked in :mod:`crawler_dedup.index.decider`.
 """
 
 from __future__ import annotations

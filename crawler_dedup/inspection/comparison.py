@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from crawler_dedup.inspection.compare import InspectedPage, RuleResult, SignatureResult, apply_rules, compare_signatures
 from crawler_dedup.inspection.lacks import Lack, find_compared, find_lacks, swap_pages
+from crawler_dedup.rules.filing import is_list
 from crawler_dedup.rules.pair import Pair
-from crawler_dedup.rules.trimming import is_list
 
 
 @dataclass(frozen=True)

@@ -12,10 +12,10 @@ from crawler_dedup.decision import Match
 from crawler_dedup.index.index import Index
 from crawler_dedup.inspection.compare import InspectedPage, inspect_page
 from crawler_dedup.inspection.sites import PairSites
+from crawler_dedup.rules.filing import trim
 from crawler_dedup.rules.matcher import Comparing, RuleMatcher
 from crawler_dedup.rules.pair import Pair
 from crawler_dedup.rules.table import NAMES, decide
-from crawler_dedup.rules.trimming import trim
 from crawler_dedup.signedpage import SignedPage, Trait
 from crawler_dedup.signing.blocks import IS_ADDRESS, PackedBlock
 from crawler_dedup.signing.cover import cover_of

@@ -91,7 +91,7 @@ class SiteSpider(scrapy.Spider):
         """Yield the page and its links."""
         if not isinstance(response, HtmlResponse):
             if is_start:
-                self._note_failed_start(response.url, f"it is not an HTML page ({_header(response, 'Content-Type')})")
+                self._report_failed_start(response.url, f"it is not an HTML page ({_header(response, 'Content-Type')})")
             return
         if is_start and self.follow_redirects_of_start:
             self.hosts.add(urlsplit(response.url).netloc.lower())
@@ -113,12 +113,12 @@ class SiteSpider(scrapy.Spider):
         is_held_back = isinstance(error, IgnoreRequest) and not isinstance(error, HttpError)
         self.failed_pages += not is_held_back
         if request.cb_kwargs.get("is_start") and not isinstance(error, NearDuplicate):
-            self._note_failed_start(request.url, _reason(error))
+            self._report_failed_start(request.url, _reason(error))
         elif not isinstance(error, IgnoreRequest):
             self.logger.warning("%s could not be fetched: %s", without_credentials(request.url), _reason(error))
         return failure if isinstance(error, IgnoreRequest) else None
 
-    def _note_failed_start(self, url: str, reason: str) -> None:
+    def _report_failed_start(self, url: str, reason: str) -> None:
         self.failed_starts += 1
         self.logger.error("%s could not be crawled: %s", without_credentials(url), printable(reason))
 

@@ -84,7 +84,7 @@ class LogLine(msgspec.Struct, array_like=True, frozen=True, tag=True):
     text: str
 
 
-class Check(msgspec.Struct, array_like=True, frozen=True, tag=True):
+class CheckPage(msgspec.Struct, array_like=True, frozen=True, tag=True):
     """Sign a page (:meth:`Signer.sign`), and decide about it (:meth:`Deduplicator.submit`)."""
 
     url: str
@@ -96,7 +96,7 @@ class Check(msgspec.Struct, array_like=True, frozen=True, tag=True):
     links_followed: bool = False
 
 
-class Offer(msgspec.Struct, array_like=True, frozen=True, tag=True):
+class DecideAgain(msgspec.Struct, array_like=True, frozen=True, tag=True):
     """Decide again about a page that was signed."""
 
     page: SignedPage
@@ -139,7 +139,7 @@ class Measure(msgspec.Struct, array_like=True, frozen=True, tag=True):
 
 
 class ListRestorations(msgspec.Struct, array_like=True, frozen=True, tag=True):
-    """Return the :class:`Restorations` that wait for a crawl of a spider."""
+    """Return the :class:`RestoredRequests` that wait for a crawl of a spider."""
 
     spider: str
 
@@ -176,8 +176,8 @@ class Close(msgspec.Struct, array_like=True, frozen=True, tag=True):
 
 
 Job = (
-    Check
-    | Offer
+    CheckPage
+    | DecideAgain
     | EndClaim
     | ExtractText
     | MakeOwnText
@@ -194,7 +194,7 @@ class Message(msgspec.Struct, array_like=True, frozen=True):
     """A job with its number.
 
     Attributes:
-        stored_until: the time of :meth:`Deduplicator.note_stored`.
+        stored_until: the time of :meth:`Deduplicator.set_stored_until`.
     """
 
     number: int
@@ -203,7 +203,7 @@ class Message(msgspec.Struct, array_like=True, frozen=True):
 
 
 class Checked(msgspec.Struct, array_like=True, frozen=True, tag=True):
-    """The answer to :class:`Check` and :class:`Offer`.
+    """The answer to :class:`CheckPage` and :class:`DecideAgain`.
 
     Attributes:
         page: the signed page, with its *forms*.
@@ -224,13 +224,13 @@ class Figures(msgspec.Struct, array_like=True, frozen=True, tag=True):
     size: int
 
 
-class Restorations(msgspec.Struct, array_like=True, frozen=True, tag=True):
+class RestoredRequests(msgspec.Struct, array_like=True, frozen=True, tag=True):
     """The requests of restored pages by their addresses."""
 
     requests: Mapping[str, DroppedRequest]
 
 
-Result = Checked | str | OwnText | bool | Figures | Restorations | Failure
+Result = Checked | str | OwnText | bool | Figures | RestoredRequests | Failure
 
 
 class Answer(msgspec.Struct, array_like=True, frozen=True, tag=True):

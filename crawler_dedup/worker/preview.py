@@ -6,9 +6,9 @@ from contextlib import closing
 
 from crawler_dedup.decision import Decision, Verdict
 from crawler_dedup.errors import IndexMissing
+from crawler_dedup.index.decider import RunContext
 from crawler_dedup.index.location import Location
 from crawler_dedup.index.maintenance import open_index
-from crawler_dedup.index.verdicts import RunContext
 from crawler_dedup.rules.matcher import RuleMatcher
 from crawler_dedup.signedpage import SignedPage, clean_identifier
 from crawler_dedup.signing.signer import Signer

@@ -8,10 +8,10 @@ import msgspec
 
 from crawler_dedup.index.index import Index
 from crawler_dedup.index.overrides import Override, make_override
-from crawler_dedup.worker.messages import EndRestorations, KeepAddress, ListRestorations, Restorations
+from crawler_dedup.worker.messages import EndRestorations, KeepAddress, ListRestorations, RestoredRequests
 
 
-def answer(index: Index, job: ListRestorations | EndRestorations | KeepAddress) -> Restorations | bool:
+def answer(index: Index, job: ListRestorations | EndRestorations | KeepAddress) -> RestoredRequests | bool:
     """Do *job*, and return the result."""
     if isinstance(job, ListRestorations):
         return _list_restorations(index, job)
@@ -20,8 +20,8 @@ def answer(index: Index, job: ListRestorations | EndRestorations | KeepAddress) 
     return bool(index.add_overrides([make_override("keep", [job.url], int(time.time()))]))
 
 
-def _list_restorations(index: Index, job: ListRestorations) -> Restorations:
-    return Restorations(
+def _list_restorations(index: Index, job: ListRestorations) -> RestoredRequests:
+    return RestoredRequests(
         {
             override.urls[0]: restoration.request
             for override in index.list_overrides()
@@ -31,7 +31,7 @@ def _list_restorations(index: Index, job: ListRestorations) -> Restorations:
     )
 
 
-def _end_restorations(index: Index, job: EndRestorations) -> Restorations:
+def _end_restorations(index: Index, job: EndRestorations) -> RestoredRequests:
     """End restorations in one transaction, and return those of pages that have failed too often."""
     given_up: dict[str, bool] = {}
 
@@ -53,4 +53,4 @@ def _end_restorations(index: Index, job: EndRestorations) -> Restorations:
         return msgspec.structs.replace(override, restorations=tuple(remaining))
 
     index.change_overrides(end)
-    return Restorations({url: job.requests[url] for url, is_given_up in given_up.items() if is_given_up})
+    return RestoredRequests({url: job.requests[url] for url, is_given_up in given_up.items() if is_given_up})

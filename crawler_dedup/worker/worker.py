@@ -32,9 +32,10 @@ from crawler_dedup.system.logs import logger_without_credentials
 from crawler_dedup.worker.messages import (
     CLAIM_BITS,
     Answer,
-    Check,
     Checked,
+    CheckPage,
     Close,
+    DecideAgain,
     EndClaim,
     EndRestorations,
     ExtractText,
@@ -45,7 +46,6 @@ from crawler_dedup.worker.messages import (
     MakeOwnText,
     Measure,
     Message,
-    Offer,
     Ready,
     Result,
     Start,
@@ -132,7 +132,7 @@ class TextMaker:
             assert isinstance(job, MakeOwnText)
             return self.make_own_text(body, job.job)
 
-    def _sign(self, job: Check, body: bytes) -> tuple[SignedPage, Sequence[bytes]]:
+    def _sign(self, job: CheckPage, body: bytes) -> tuple[SignedPage, Sequence[bytes]]:
         page, forms = self._crawl_signer.sign(job.url, body, encoding=job.encoding, key=job.key, scope=job.scope)
         return msgspec.structs.replace(page, links_followed=job.links_followed), forms
 
@@ -154,19 +154,19 @@ class Worker(TextMaker):
         is_first = start.number == 1
         self._deduplicator = Deduplicator.join(location, config, start.run, start.offset, claims, is_first=is_first)
         if not is_first or config.processes > 1:  # other workers of the run may have left claims
-            self._deduplicator.index.note_lost_claims()
+            self._deduplicator.index.remember_lost_claims()
         signer = self._deduplicator.signer
         signer.load(dictionary=False)
         signer.around_loading = channel.limit_loading
         super().__init__(channel, signer, config.timeout)
-        self._patience = min(config.timeout, max(_ANSWER_SECONDS, config.timeout / 5))
+        self._offer_seconds = min(config.timeout, max(_ANSWER_SECONDS, config.timeout / 5))
         self._signed: list[_Signed] = []
         self._repeated: dict[bytes, RepeatedBlocks] = {}
         self._signs_since = 0.0
         self._offered: dict[Future[list[Decision]], float] = {}
         self._closing = threading.Event()
         self._tidied = 0
-        threading.Thread(target=self._withdraw_late, name="crawler-dedup patience", daemon=True).start()
+        threading.Thread(target=self._withdraw_late, name="crawler-dedup offers", daemon=True).start()
         if is_first:
             threading.Thread(target=self._tidy, name="crawler-dedup tidying", daemon=True).start()
 
@@ -182,7 +182,7 @@ class Worker(TextMaker):
         )
 
     def do(self, message: Message, body: bytes) -> None:
-        self._deduplicator.note_stored(message.stored_until)
+        self._deduplicator.set_stored_until(message.stored_until)
         if not self._signed:
             self._signs_since = time.monotonic()
         super().do(message, body)
@@ -192,12 +192,12 @@ class Worker(TextMaker):
 
     def _do(self, number: int, job: Job, body: bytes) -> Result | None:
         opened = self._deduplicator
-        if isinstance(job, Check):
+        if isinstance(job, CheckPage):
             began = time.monotonic()
             with self._channel.limit(number, self.seconds):
                 page, forms = self._sign(job, body)
             self._signed.append(_Signed(number, page, job.alias, job.is_dry, forms, began))
-        elif isinstance(job, Offer):
+        elif isinstance(job, DecideAgain):
             self._signed.append(_Signed(number, job.page, job.alias, job.is_dry))
         elif isinstance(job, EndClaim):
             decision = Decision(Verdict.NEW, "", job.key, job.scope, claim=job.claim)
@@ -274,9 +274,9 @@ class Worker(TextMaker):
 
     def _withdraw_late(self) -> None:
         """Withdraw the pages that wait for the index for too long, unless their transaction has begun."""
-        while not self._closing.wait(min(1.0, self._patience / 4)):
+        while not self._closing.wait(min(1.0, self._offer_seconds / 4)):
             for future, since in list(self._offered.items()):
-                if time.monotonic() > since + self._patience:
+                if time.monotonic() > since + self._offer_seconds:
                     future.cancel()
 
     def _tidy(self) -> None:
@@ -312,7 +312,7 @@ class Previewer(TextMaker):
         super().__init__(channel, Signer(self._config), self._config.timeout)
 
     def _do(self, number: int, job: Job, body: bytes) -> Result | None:
-        if not isinstance(job, Check):
+        if not isinstance(job, CheckPage):
             return super()._do(number, job, body)
 
         def preview_with(config: Config) -> Checked:

@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 
 from crawler_dedup import Decision, Match, SignedPage
 from crawler_dedup.batch.memorystorage import MemoryStorage
+from crawler_dedup.index.decider import Decider, RunContext
 from crawler_dedup.index.limits import MAX_REPRESENTATIVES, MAX_UNDER_TITLE
 from crawler_dedup.index.lmdb.index import DirectoryIndex
 from crawler_dedup.index.packing import RecentRows
 from crawler_dedup.index.profiles import FrozenProfiles
 from crawler_dedup.index.protocols import Matcher
 from crawler_dedup.index.transaction import Transaction
-from crawler_dedup.index.verdicts import RunContext, Verdicts
 from tests.support.indexing import SPEC, ByDistance
 
 NOTHING_KNOWN = FrozenProfiles({})
@@ -43,8 +43,8 @@ class ByDistanceOrTitle(ByDistance):
 def decide_in_memory(offers: Offers, matcher: Matcher) -> list[Decision]:
     with tempfile.TemporaryFile() as file:
         pages = Transaction(MemoryStorage(file), {}, RecentRows(), NOTHING_KNOWN)
-        verdicts = Verdicts(pages, matcher, RunContext(), now=1)
-        return [verdicts.decide(offered, alias) for offered, alias in offers]
+        decider = Decider(pages, matcher, RunContext(), now=1)
+        return [decider.decide(offered, alias) for offered, alias in offers]
 
 
 def decide_in_index(directory: Path, offers: Offers, matcher: Matcher) -> list[Decision]:

@@ -97,7 +97,7 @@ from crawler_dedup import NearDuplicate, release
 from crawler_dedup.crawl import claims
 from tests.support.walker import Walker, path_of, seen
 
-claims.PATIENCE_SECONDS = claims._SHORT_PATIENCE_SECONDS = 60
+claims.WAIT_SECONDS = claims._SHORT_WAIT_SECONDS = 60
 
 class Arrivals:
     def __init__(self, crawler):
@@ -139,10 +139,10 @@ class Spider(Waiting, Walker):
             yield self.request(path)
             await self.event("called", path).wait()
             if path == "/open":
-                claims.PATIENCE_SECONDS = 0.5
+                claims.WAIT_SECONDS = 0.5
             yield self.request(path + "/twin")
         await self.event("called", "/open/twin").wait()
-        claims.PATIENCE_SECONDS = 600
+        claims.WAIT_SECONDS = 600
         yield self.request("/open/twin/too")
 
     async def parse(self, response):
@@ -192,7 +192,7 @@ def test_a_page_waits_for_the_outcome_of_an_alike_one(tmp_path: Path, reactor: b
 
 
 CROWD_SPIDER = f"""{WAITING_SPIDER}
-claims._SHORT_PATIENCE_SECONDS = 0.2
+claims._SHORT_WAIT_SECONDS = 0.2
 
 class Spider(Waiting, Walker):
     async def start(self):

@@ -21,7 +21,7 @@ from crawler_dedup.decision import BEING_HANDLED
 from crawler_dedup.errors import ConnectionLost
 from crawler_dedup.system.channel import Failure
 from crawler_dedup.system.extras import has_extra
-from crawler_dedup.worker.messages import Checked, Offer
+from crawler_dedup.worker.messages import Checked, DecideAgain
 from tests.support.crawling import Answer, Page, Site, article, html, run_scrapy, run_script, start_script
 from tests.support.projects import ADDON, PAGES, project
 from tests.support.servers import Server, serving
@@ -253,5 +253,5 @@ def test_an_outage_does_not_use_up_the_time_for_which_a_page_waits_for_a_similar
     workers.ask.side_effect = answers
     outages = Outages(60, monitor, lambda: False)
     claims = Claims(workers, monitor, 1, outages=outages, on_end=print)
-    question = Question(Offer(page, "", is_dry=False), b"")
+    question = Question(DecideAgain(page, "", is_dry=False), b"")
     assert asyncio.run(asyncio.wait_for(claims.decide(question), 60)) is duplicate

@@ -90,7 +90,7 @@ from crawler_dedup.crawl import childprocess
 from tests.support.processes import workers
 from tests.support.walker import Walker
 
-childprocess.PATIENCE = 5
+childprocess.SILENCE_SECONDS = 5
 
 class Spider(Walker):
     handled = 0

@@ -170,7 +170,7 @@ ALWAYS = [("idle", kill), ("receiving", stop), ("signing", kill), ("answering", 
 )
 @pytest.mark.parametrize("workers", [{"timeout": 1.0}], indirect=True)
 def test_no_page_is_lost_when_a_worker_is_killed_or_stopped(phase: str, act: Act, workers: Workers) -> None:
-    workers.patience = 2.0  # of a stopped one
+    workers.silence_seconds = 2.0  # of a stopped one
 
     async def sign_all() -> list[str]:
         (pid,) = pids(workers)
@@ -193,7 +193,7 @@ def test_no_page_is_lost_when_a_worker_is_killed_or_stopped(phase: str, act: Act
 
 
 def test_slow_pages_in_a_row_do_not_make_their_worker_count_as_silent(workers: Workers, log: Log) -> None:
-    workers.patience = 1.0
+    workers.silence_seconds = 1.0
 
     async def sign_all() -> list[str]:
         return await all_of(*(sign(workers, odd("nap")) for _ in range(8)))
@@ -216,7 +216,7 @@ def test_a_worker_that_is_stopped_is_replaced_sooner_than_one_that_is_silent(
         stop(pid)
         began = time.monotonic()
         assert await all_of(sign(workers)) == [""]
-        assert time.monotonic() - began < workers.patience / 2
+        assert time.monotonic() - began < workers.silence_seconds / 2
         wait_for_end(pid)
 
     asyncio.run(sign_all())
@@ -301,7 +301,7 @@ def test_a_worker_that_never_becomes_ready_lets_pages_pass(
     silent.write_text("#!/bin/sh\nexec sleep 600\n")
     silent.chmod(0o700)
     monkeypatch.setattr(sys, "executable", str(silent))
-    workers.patience = 0.2
+    workers.silence_seconds = 0.2
     kill(pid)
     assert asyncio.run(all_of(*(sign(workers) for _ in range(3)))) == 3 * [NOT_IN_TIME]
 

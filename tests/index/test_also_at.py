@@ -7,12 +7,12 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 from crawler_dedup import Decision, SignedPage
+from crawler_dedup.index.decider import RunContext
 from crawler_dedup.index.index import Index
 from crawler_dedup.index.layout import RECORDS
 from crawler_dedup.index.limits import MAX_ADDRESS_CHARS, MAX_ALSO_AT, MAX_DROPPED
 from crawler_dedup.index.location import ServerAddress
 from crawler_dedup.index.transaction import Transaction, number_name
-from crawler_dedup.index.verdicts import RunContext
 from tests.support.indexing import FILING, ByDistance, open_backend
 from tests.support.places import Places
 

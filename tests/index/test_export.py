@@ -16,11 +16,11 @@ from hypothesis import strategies as st
 from crawler_dedup import ExportUnreadable, IndexMismatch, SignedPage
 from crawler_dedup.errors import DedupError
 from crawler_dedup.index import maintenance
+from crawler_dedup.index.decider import RunContext
 from crawler_dedup.index.export import FORMAT, Export, ExportBlock, write_export
 from crawler_dedup.index.header import Header
 from crawler_dedup.index.lmdb.index import DirectoryIndex
 from crawler_dedup.index.records import Record, encode
-from crawler_dedup.index.verdicts import RunContext
 from crawler_dedup.signing.lookup import lookup_of
 from crawler_dedup.signing.schemes import SimHash
 from crawler_dedup.system.compression import zstd

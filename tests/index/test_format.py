@@ -16,12 +16,12 @@ from hypothesis import strategies as st
 
 from crawler_dedup import Config, Decision, Deduplicator, SignedPage, Verdict
 from crawler_dedup.index import transaction
+from crawler_dedup.index.decider import RunContext
 from crawler_dedup.index.limits import MAX_ALIASES
 from crawler_dedup.index.lmdb import verification
 from crawler_dedup.index.lmdb.index import DirectoryIndex
 from crawler_dedup.index.packing import as_unpacked, pack, unpack
 from crawler_dedup.index.records import Record, shorten_key
-from crawler_dedup.index.verdicts import RunContext
 from crawler_dedup.signedpage import PageKind
 from crawler_dedup.signing.lookup import lookup_of
 from tests.support import sitepages

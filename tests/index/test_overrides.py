@@ -14,11 +14,11 @@ from crawler_dedup import Config, ConfigError, Deduplicator, IndexUnusable, Sign
 from crawler_dedup.decision import DroppedRequest
 from crawler_dedup.errors import ExportUnreadable, IndexDamaged
 from crawler_dedup.index import index, maintenance
+from crawler_dedup.index.decider import RunContext
 from crawler_dedup.index.export import Export, write_export
 from crawler_dedup.index.index import Index
 from crawler_dedup.index.layout import OVERRIDES
 from crawler_dedup.index.overrides import Override, Overrides, Restoration, make_override
-from crawler_dedup.index.verdicts import RunContext
 from crawler_dedup.system.callbacks import ignore_progress
 from tests.support.commandline import invoke, json_lines
 from tests.support.crawling import article

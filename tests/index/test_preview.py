@@ -20,13 +20,13 @@ from hypothesis import strategies as st
 from crawler_dedup import Config, Decision, IndexMismatch, IndexUnusable, SignedPage, Verdict
 from crawler_dedup.decision import BEING_HANDLED
 from crawler_dedup.errors import IndexDamaged, IndexMissing
+from crawler_dedup.index.decider import RunContext
 from crawler_dedup.index.index import Index
 from crawler_dedup.index.lmdb import runlocks
 from crawler_dedup.index.lmdb.index import DirectoryIndex
 from crawler_dedup.index.location import Location
 from crawler_dedup.index.maintenance import has_index
 from crawler_dedup.index.records import shorten_key
-from crawler_dedup.index.verdicts import RunContext
 from crawler_dedup.signing.signer import Signer
 from crawler_dedup.system.processlock import is_held
 from crawler_dedup.worker.preview import preview

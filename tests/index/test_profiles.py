@@ -16,6 +16,7 @@ from xxhash import xxh3_64_intdigest
 from crawler_dedup import Config, Decision, Deduplicator, SignedPage, Verdict
 from crawler_dedup.errors import ExportUnreadable, IndexDamaged, IndexMismatch
 from crawler_dedup.index import export, maintenance, runs
+from crawler_dedup.index.decider import RunContext
 from crawler_dedup.index.export import Export, write_export
 from crawler_dedup.index.index import Index
 from crawler_dedup.index.layout import COUNTS, SITES, SNAPSHOTS, RowTable
@@ -24,11 +25,10 @@ from crawler_dedup.index.lmdb.environment import Environment
 from crawler_dedup.index.lmdb.index import DirectoryIndex
 from crawler_dedup.index.maintenance import SiteCheck
 from crawler_dedup.index.profiles import Snapshot
-from crawler_dedup.index.verdicts import RunContext
 from crawler_dedup.rules.counts import SiteCounts, can_read
+from crawler_dedup.rules.filing import trim
 from crawler_dedup.rules.limits import MIN_PAGES
 from crawler_dedup.rules.sites import decode_profile
-from crawler_dedup.rules.trimming import trim
 from crawler_dedup.system.callbacks import ignore_progress
 from tests.support.crawling import article
 from tests.support.indexing import FILING, ByDistance, open_backend, open_store, run

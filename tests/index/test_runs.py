@@ -15,13 +15,13 @@ import pytest
 from crawler_dedup import Config, Decision, Deduplicator
 from crawler_dedup.decision import BEING_HANDLED
 from crawler_dedup.index import maintenance, runs
+from crawler_dedup.index.decider import RunContext
 from crawler_dedup.index.export import Export
 from crawler_dedup.index.limits import MAX_ALIASES
 from crawler_dedup.index.lmdb.index import DirectoryIndex
 from crawler_dedup.index.lmdb.storage import DirectoryStorage
 from crawler_dedup.index.location import Location
 from crawler_dedup.index.records import Record
-from crawler_dedup.index.verdicts import RunContext
 from crawler_dedup.signing.lookup import lookup_of
 from crawler_dedup.signing.text import unpack_text
 from crawler_dedup.system.extras import has_extra
@@ -226,11 +226,11 @@ def test_pages_settled_after_the_last_stored_one_stand_until_the_run_is_over(
     places: Places, opening: Open, clock: Clock, all_stored: bool, grace: int
 ) -> None:
     first, run = opening(grace=grace), opening()
-    first.note_stored(clock.monotonic())
+    first.set_stored_until(clock.monotonic())
     clock.passes(10)
     assert answer(first, "1", "x") == "new"
     clock.passes(10)
-    first.note_stored(clock.monotonic())
+    first.set_stored_until(clock.monotonic())
     assert answer(first, "2", "y") == "new"
     clock.passes(100)
     assert answer(first, "3", "z") == "new"
@@ -245,7 +245,7 @@ def test_tidying_forgets_pages_that_are_not_stored_and_then_the_run(
     places: Places, opening: Open, clock: Clock
 ) -> None:
     first = opening()
-    first.note_stored(clock.monotonic())
+    first.set_stored_until(clock.monotonic())
     assert answer(first, "1", "x") == "new"
     first.close()
     run = opening()
@@ -256,9 +256,9 @@ def test_tidying_forgets_pages_that_are_not_stored_and_then_the_run(
 
 def test_a_run_with_all_pages_stored_at_its_end_leaves_nothing_behind(opening: Open, clock: Clock) -> None:
     first = opening()
-    first.note_stored(clock.monotonic())
+    first.set_stored_until(clock.monotonic())
     assert answer(first, "1", "x") == "new"
-    first.note_stored(None)
+    first.set_stored_until(None)
     first.close()
     run = opening()
     assert run.tidy() == 0
@@ -273,7 +273,7 @@ def test_pages_that_an_interrupted_run_has_stored_stay_stored_when_they_are_visi
     first.close(finished=False)
     clock.passes(100)
     second = opening()
-    second.note_stored(clock.monotonic())
+    second.set_stored_until(clock.monotonic())
     assert answer(second, "1", "x") == "unchanged"
     die(second)
     assert answer(opening(), "2", "x") == "duplicate"

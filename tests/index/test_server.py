@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 from crawler_dedup import Config, ConfigError, Decision, Deduplicator, IndexUnusable, SignedPage, Verdict
 from crawler_dedup.errors import IndexGone, IndexMissing
 from crawler_dedup.index import export, maintenance
+from crawler_dedup.index.decider import RunContext
 from crawler_dedup.index.export import Export
 from crawler_dedup.index.index import Index
 from crawler_dedup.index.location import Location, ServerAddress, find_location
 from crawler_dedup.index.profiles import StoredSite
-from crawler_dedup.index.verdicts import RunContext
 from crawler_dedup.rules.matcher import RuleMatcher
 from crawler_dedup.signing.lookup import lookup_of
 from crawler_dedup.signing.signer import Signer

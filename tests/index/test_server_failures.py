@@ -16,9 +16,9 @@ import pytest
 from crawler_dedup import Config, Deduplicator, IndexUnusable, Verdict
 from crawler_dedup.decision import BEING_HANDLED, NO_ANSWER
 from crawler_dedup.errors import ConnectionLost, IndexGone
+from crawler_dedup.index.decider import RunContext
 from crawler_dedup.index.index import Index
 from crawler_dedup.index.location import ServerAddress, find_location
-from crawler_dedup.index.verdicts import RunContext
 from crawler_dedup.system.extras import has_extra
 from tests.support.crawling import article
 from tests.support.indexing import ByDistance, first_line, number_of, open_backend, page, running_program, uniform

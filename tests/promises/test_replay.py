@@ -26,6 +26,7 @@ from hypothesis import strategies as st
 
 from crawler_dedup import Config, Decision, SignedPage, Verdict
 from crawler_dedup.index import runs
+from crawler_dedup.index.decider import RunContext
 from crawler_dedup.index.index import Index
 from crawler_dedup.index.lmdb.environment import Environment
 from crawler_dedup.index.lmdb.index import DirectoryIndex
@@ -33,7 +34,6 @@ from crawler_dedup.index.location import Location, ServerAddress
 from crawler_dedup.index.maintenance import open_to_write
 from crawler_dedup.index.profiles import StoredSite
 from crawler_dedup.index.records import Record
-from crawler_dedup.index.verdicts import RunContext
 from crawler_dedup.rules.matcher import RuleMatcher
 from crawler_dedup.signing.signer import Signer
 from crawler_dedup.system.processlock import ProcessLock

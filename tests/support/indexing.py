@@ -15,12 +15,12 @@ from numpy.typing import NDArray
 
 from crawler_dedup import Decision, Match, SignedPage, Verdict
 from crawler_dedup.hamming import distance
+from crawler_dedup.index.decider import RunContext
 from crawler_dedup.index.index import Index
 from crawler_dedup.index.lmdb.index import DirectoryIndex
 from crawler_dedup.index.location import Location
 from crawler_dedup.index.maintenance import open_or_create_index
 from crawler_dedup.index.profiles import Snapshot
-from crawler_dedup.index.verdicts import RunContext
 from crawler_dedup.rules.matcher import SiteCounter
 from crawler_dedup.signing.lookup import Lookup
 from crawler_dedup.signing.schemes import SimHash

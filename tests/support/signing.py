@@ -8,7 +8,7 @@ from typing import Any
 from crawler_dedup import Config, Decision, SignedPage
 from crawler_dedup.crawl.serveroutages import Outages
 from crawler_dedup.crawl.workers import Workers
-from crawler_dedup.worker.messages import Check, Checked
+from crawler_dedup.worker.messages import Checked, CheckPage
 from tests.support.crawling import article
 
 ODD_CONFIG = Config(tokenizer="bigrams", extractor="tests.support.odd_extractor.extract")
@@ -54,9 +54,9 @@ def pids(workers: Workers) -> list[int]:
 
 def check(
     body: bytes = GOOD, url: str = URL, *, scope: str = "", encoding: str | None = None
-) -> tuple[Check, type[Checked], bytes]:
+) -> tuple[CheckPage, type[Checked], bytes]:
     """Return the arguments of :meth:`Workers.ask` that check a page."""
-    return Check(url, encoding, url, scope), Checked, body
+    return CheckPage(url, encoding, url, scope), Checked, body
 
 
 async def sign(workers: Workers, body: bytes = GOOD, url: str = URL) -> SignedPage:

@@ -14,6 +14,7 @@ import msgspec
 
 from crawler_dedup.decision import NO_ANSWER, Decision, Verdict
 from crawler_dedup.errors import IndexMissing, IndexUnusable
+from crawler_dedup.index.decider import RunContext
 from crawler_dedup.index.header import FORMAT, FileFigures, Header, check_header
 from crawler_dedup.index.index import Index
 from crawler_dedup.index.jobs import WRITE_SECONDS, wait_for
@@ -33,7 +34,6 @@ from crawler_dedup.index.redis.storage import UNDIVIDED, ServerStorage
 from crawler_dedup.index.redis.writer import MOST_JOBS, MOST_PAGES, Writer
 from crawler_dedup.index.runs import Alive
 from crawler_dedup.index.transaction import Transaction
-from crawler_dedup.index.verdicts import RunContext
 from crawler_dedup.signedpage import SignedPage
 from crawler_dedup.system.logs import logger_without_credentials
 

@@ -79,7 +79,7 @@ class _Changes:
     representative: SignedPage | None = None
 
 
-class Verdicts:
+class Decider:
     """Decides about pages by the pages that are kept.
 
     Args:

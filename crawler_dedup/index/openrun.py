@@ -7,16 +7,16 @@ from dataclasses import dataclass, replace
 
 from crawler_dedup.config import Config
 from crawler_dedup.errors import IndexGone, IndexUnusable
+from crawler_dedup.index.decider import RunContext
 from crawler_dedup.index.index import Index
 from crawler_dedup.index.runs import Run
-from crawler_dedup.index.verdicts import RunContext
 from crawler_dedup.system.logs import logger_without_credentials
 
 logger = logger_without_credentials("crawler_dedup.deduplicator")
 
 
 @dataclass(frozen=True)
-class Opening:
+class OpenRun:
     """The open index, and the contexts in which its run offers pages: to be settled at once, or to claim their places.
 
     Attributes:
@@ -37,7 +37,7 @@ class Opening:
         claims: Iterator[int],
         stored_until: Callable[[], float | None],
         begin_run: Callable[[Index], Run],
-    ) -> Opening:
+    ) -> OpenRun:
         """Begin a run of the open index *store*, which is closed if that fails.
 
         Args:
