@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from crawler_dedup.errors import IndexMismatch as IndexMismatch
     from crawler_dedup.errors import IndexUnusable as IndexUnusable
     from crawler_dedup.hamming import Numbers as Numbers
-    from crawler_dedup.index.export import Export as Export
     from crawler_dedup.pagetext import OwnText as OwnText
     from crawler_dedup.signedpage import SignedPage as SignedPage
     from crawler_dedup.signing.schemes.scheme import Agreement as Agreement
@@ -37,6 +36,7 @@ if TYPE_CHECKING:
     from crawler_dedup.signing.schemes.scheme import ValueScheme as ValueScheme
     from crawler_dedup.signing.schemes.scheme import option as option
     from crawler_dedup.signing.text import Text as Text
+    from crawler_dedup.transfer.export import Export as Export
 
 # Imported on first use: the core works without loading Scrapy, and Scrapy without loading the extractor too early.
 _NAMES = {

@@ -16,7 +16,7 @@ from crawler_dedup.config.settings import default_scope, scope_of
 from crawler_dedup.decision import Decision, Match
 from crawler_dedup.index.index import Index
 from crawler_dedup.index.location import Location, ServerAddress, find_location
-from crawler_dedup.index.maintenance import open_or_create_index, read_profiles, require_run
+from crawler_dedup.index.maintenance import open_or_create_index, require_run
 from crawler_dedup.index.openrun import OpenRun
 from crawler_dedup.index.profiles import FrozenProfiles, ProfileCheck
 from crawler_dedup.index.runs import Run
@@ -100,8 +100,11 @@ class Deduplicator:
 
         def open_with(resolved: Config) -> Deduplicator:
             signer = Signer(resolved)
-            frozen = None if profiles is None else read_profiles(Path(profiles), signer.spec, can_read)
-            return cls(location, signer, frozen)
+            if profiles is None:
+                return cls(location, signer)
+            from crawler_dedup.transfer.transfer import read_profiles  # noqa: PLC0415  (crawls do not need it)
+
+            return cls(location, signer, read_profiles(Path(profiles), signer.spec, can_read))
 
         return with_tokenizer_of_index(config or Config(), open_with)
 

@@ -13,7 +13,6 @@ from crawler_dedup.crawl.browserpages import BrowserPages
 from crawler_dedup.crawl.checker import Checker
 from crawler_dedup.crawl.compat import is_asyncio_available
 from crawler_dedup.crawl.gate import Gate
-from crawler_dedup.crawl.preview import Preview
 from crawler_dedup.crawl.restorations import META_RESTORED
 from crawler_dedup.crawl.session import Session
 from crawler_dedup.crawl.signals import META_DECISION, NearDuplicate, near_duplicate_dropped
@@ -22,6 +21,8 @@ from crawler_dedup.errors import DedupError
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
+
+    from crawler_dedup.crawl.preview import Preview
 
 
 class DedupMiddleware:
@@ -41,6 +42,8 @@ class DedupMiddleware:
         self._browser_pages = BrowserPages(crawler.settings)
         self._checker: Checker | Preview
         if is_preview(crawler):
+            from crawler_dedup.crawl.preview import Preview  # noqa: PLC0415  (no crawl needs it)
+
             self._checker = Preview(crawler, config, self._gate)
         else:
             self.session = Session(crawler, config)

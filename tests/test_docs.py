@@ -13,11 +13,12 @@ from importlib.metadata import version
 from pathlib import Path
 
 from crawler_dedup import Config
-from crawler_dedup.index import export, header
+from crawler_dedup.index import header
 from crawler_dedup.journal import entry
 from crawler_dedup.rules import table
 from crawler_dedup.signing import schemes
 from crawler_dedup.signing.signer import BEHAVIOUR, Signer
+from crawler_dedup.transfer import export
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "crawler_dedup"

@@ -18,7 +18,6 @@ from crawler_dedup.batch.writers import Copied, LeftOut, writer_of
 from crawler_dedup.config import Config
 from crawler_dedup.config.settings import scope_of
 from crawler_dedup.errors import DedupError
-from crawler_dedup.index.maintenance import read_profiles
 from crawler_dedup.index.profiles import site_key
 from crawler_dedup.owntext.text import make_own_text
 from crawler_dedup.pagetext import Format, OwnTextJob, RepeatedBlocks
@@ -28,6 +27,7 @@ from crawler_dedup.signing.signer import cached_signer, config_from_spec
 from crawler_dedup.system.callbacks import Start
 from crawler_dedup.system.files import open_replacement
 from crawler_dedup.system.processes import map_in_processes
+from crawler_dedup.transfer.transfer import read_profiles
 
 OWN_TEXT = "own_text"
 """Name of the column with own texts."""

@@ -30,17 +30,18 @@ from crawler_dedup.cli.terminal import (
 from crawler_dedup.config import Config
 from crawler_dedup.errors import ConfigError, DedupError, IndexDamaged
 from crawler_dedup.index import maintenance
-from crawler_dedup.index.export import Export
 from crawler_dedup.index.index import Index
 from crawler_dedup.index.lmdb import compaction
 from crawler_dedup.index.lmdb.engine import DATA_FILE
 from crawler_dedup.index.lmdb.index import DirectoryIndex
 from crawler_dedup.index.location import Location
-from crawler_dedup.index.maintenance import Contents, PagesOfRun
+from crawler_dedup.inspection.contents import Contents, PagesOfRun, count_contents
 from crawler_dedup.rules.counts import can_read
 from crawler_dedup.signing.lookup import Lookup, lookup_of
 from crawler_dedup.signing.signer import config_from_spec
 from crawler_dedup.system.processes import interrupts_blocked
+from crawler_dedup.transfer import transfer
+from crawler_dedup.transfer.export import Export
 
 _MAX_ROWS = 20
 _WAY_OUT = "The index is damaged. `crawler-dedup index verify --help` says how to replace it."
@@ -61,7 +62,7 @@ def stats(index: Location | None, json: bool) -> None:
       crawler-dedup index stats .scrapy/dedup --json
     """
     with closing(maintenance.open_to_write(find_index(index))) as opened, progress_bars() as start:
-        contents = maintenance.count_contents(opened, start("reading", len(opened)))
+        contents = count_contents(opened, start("reading", len(opened)))
         fields = _index_fields(opened, contents)
     if not json:
         make_console().print(_table(fields, contents))
@@ -259,7 +260,7 @@ def export_(file: Path, index: Location | None) -> None:
     """
     with closing(maintenance.open_to_write(find_index(index))) as opened, progress_bars() as start:
         unreadable: list[int] = []
-        written = maintenance.export_index(
+        written = transfer.export_index(
             opened,
             file,
             start("exporting", maintenance.count_entries(opened)),
@@ -291,5 +292,5 @@ def import_(file: Path, index: Location | None) -> None:
     with progress_bars() as start:
         export = Export(file)
         reading, importing = start("reading", len(export)), start("importing", len(export))
-        total, new = maintenance.import_index(export, location, lookup_of, reading, importing, is_readable=can_read)
+        total, new = transfer.import_index(export, location, lookup_of, reading, importing, is_readable=can_read)
     click.echo(f"{quantity(total, 'page')} read, {new:,} of them new.")

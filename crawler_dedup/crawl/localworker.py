@@ -18,7 +18,8 @@ from crawler_dedup.signing.extractors import extract_text
 from crawler_dedup.signing.signer import Signer
 from crawler_dedup.system.channel import HEAD, Failure
 from crawler_dedup.worker.messages import Answer, Close, ExtractText, LogLine, MakeOwnText, Message, Ready, Start
-from crawler_dedup.worker.worker import Previewer, TextMaker, Worker, open_worker
+from crawler_dedup.worker.textmaker import TextMaker
+from crawler_dedup.worker.worker import open_worker
 
 _MESSAGES = msgspec.msgpack.Decoder(Message)
 
@@ -50,7 +51,7 @@ class LocalWorker:
     is_stopped = False
 
     def __init__(self) -> None:
-        self._worker: Worker | Previewer | None = None
+        self._worker: TextMaker | None = None
         self._has_failed = False
         self._loop: asyncio.AbstractEventLoop | None = None
 

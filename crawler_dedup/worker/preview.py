@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import os
 from contextlib import closing
 
+from crawler_dedup.config import Config
 from crawler_dedup.decision import Decision, Verdict
 from crawler_dedup.errors import IndexMissing
 from crawler_dedup.index.decider import RunContext
-from crawler_dedup.index.location import Location
+from crawler_dedup.index.location import Location, find_location
 from crawler_dedup.index.maintenance import open_index
 from crawler_dedup.rules.matcher import RuleMatcher
 from crawler_dedup.signedpage import SignedPage, clean_identifier
+from crawler_dedup.signing.segmentation import with_tokenizer_of_index
 from crawler_dedup.signing.signer import Signer
+from crawler_dedup.worker.messages import Checked, CheckPage, Job, Result, Start
+from crawler_dedup.worker.textmaker import Channel, TextMaker
 
 
 def preview(location: Location, signer: Signer, page: SignedPage, *, alias: str = "") -> Decision:
@@ -34,3 +39,26 @@ def preview(location: Location, signer: Signer, page: SignedPage, *, alias: str 
         return Decision(verdict, page.url, page.key, page.scope, page.unsigned)
     with closing(store):
         return store.preview(page, RuleMatcher(signer), RunContext.of(signer.config), alias=clean_identifier(alias))
+
+
+class Previewer(TextMaker):
+    """Decides what a crawl that begins now would do with pages, and changes nothing."""
+
+    def __init__(self, channel: Channel, start: Start) -> None:
+        self._config = Config(**start.settings)
+        self._location = find_location(os.fsdecode(start.location))
+        super().__init__(channel, Signer(self._config), self._config.timeout)
+
+    def _do(self, number: int, job: Job, body: bytes) -> Result | None:
+        if not isinstance(job, CheckPage):
+            return super()._do(number, job, body)
+
+        def preview_with(config: Config) -> Checked:
+            if config != self._config:
+                self._config = config
+                self._use(Signer(config))
+            page, forms = self._sign(job, body)
+            return Checked(page, preview(self._location, self.signer, page, alias=job.alias), forms)
+
+        with self._channel.limit(number, self.seconds):
+            return with_tokenizer_of_index(self._config, preview_with)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import Future
-from contextlib import AbstractContextManager, suppress
+from contextlib import suppress
 from functools import partial
 from itertools import count
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import msgspec
 
@@ -19,14 +19,9 @@ from crawler_dedup.decision import Decision, Verdict
 from crawler_dedup.deduplicator import Deduplicator
 from crawler_dedup.errors import ConnectionLost, DedupError
 from crawler_dedup.index.limits import MAX_KNOWN_SNAPSHOTS
-from crawler_dedup.index.location import find_location
 from crawler_dedup.index.profiles import site_key
-from crawler_dedup.pagetext import OwnText, OwnTextJob, RepeatedBlocks
+from crawler_dedup.pagetext import RepeatedBlocks
 from crawler_dedup.signedpage import SignedPage
-from crawler_dedup.signing.extractors import extract_text
-from crawler_dedup.signing.forms import CrawlSigner
-from crawler_dedup.signing.segmentation import with_tokenizer_of_index
-from crawler_dedup.signing.signer import Signer
 from crawler_dedup.system.channel import Failure
 from crawler_dedup.system.logs import logger_without_credentials
 from crawler_dedup.worker.messages import (
@@ -38,7 +33,6 @@ from crawler_dedup.worker.messages import (
     DecideAgain,
     EndClaim,
     EndRestorations,
-    ExtractText,
     Figures,
     Job,
     KeepAddress,
@@ -51,8 +45,8 @@ from crawler_dedup.worker.messages import (
     Start,
     WriteAddresses,
 )
-from crawler_dedup.worker.preview import preview
 from crawler_dedup.worker.restorations import answer
+from crawler_dedup.worker.textmaker import Channel, TextMaker
 
 logger = logger_without_credentials("crawler_dedup.middleware")
 
@@ -66,22 +60,6 @@ than ``DEDUP_TIMEOUT``: most of that time is meant for signing."""
 _TIDYING_PAGES, _TIDYING_PAUSE = 1_000, 0.005
 
 
-class Channel(Protocol):
-    """What a worker needs of its process: the way back to the crawl, and limits for each page."""
-
-    def send(self, message: Answer) -> None:
-        """Send *message*, in any thread."""
-
-    def has_more(self) -> bool:
-        """Return whether a further message has begun to arrive."""
-
-    def limit(self, number: int, seconds: float) -> AbstractContextManager[object]:
-        """Limit the time of a page, which is that of the job of this *number*."""
-
-    def limit_loading(self) -> AbstractContextManager[object]:
-        """Limit the time in which a dictionary is loaded; that of the page goes on afterwards."""
-
-
 class _Signed(NamedTuple):
     """A signed page, which waits for its decision."""
 
@@ -91,53 +69,6 @@ class _Signed(NamedTuple):
     is_dry: bool
     forms: Sequence[bytes] = ()
     began: float = 0.0
-
-
-class TextMaker:
-    """Makes texts of pages, without an index.
-
-    Attributes:
-        seconds: how long it may work on a page.
-        signer: signs pages.
-        make_own_text: makes the own text of a page.
-    """
-
-    def __init__(self, channel: Channel, signer: Signer, seconds: float) -> None:
-        self._channel = channel
-        self.seconds = seconds
-        self._use(signer)
-
-    def _use(self, signer: Signer) -> None:
-        self.signer = signer
-        self._crawl_signer = CrawlSigner(signer)
-        self.make_own_text: Callable[[bytes, OwnTextJob], OwnText] = self._make_own_text
-
-    def _make_own_text(self, body: bytes, job: OwnTextJob) -> OwnText:
-        return self._crawl_signer.own_texts.make(body, job)
-
-    def do(self, message: Message, body: bytes) -> None:
-        """Do the job of a message, and send the answer."""
-        try:
-            result = self._do(message.number, message.job, body)
-        except Exception as error:
-            result = Failure.of(error)
-        if result is not None:
-            self._channel.send(Answer(message.number, result))
-
-    def _do(self, number: int, job: Job, body: bytes) -> Result | None:
-        """Return the result of *job*; ``None`` if it is sent later."""
-        with self._channel.limit(number, self.seconds):
-            if isinstance(job, ExtractText):
-                return extract_text(body, job.encoding, whole=job.whole)
-            assert isinstance(job, MakeOwnText)
-            return self.make_own_text(body, job.job)
-
-    def _sign(self, job: CheckPage, body: bytes) -> tuple[SignedPage, Sequence[bytes]]:
-        page, forms = self._crawl_signer.sign(job.url, body, encoding=job.encoding, key=job.key, scope=job.scope)
-        return msgspec.structs.replace(page, links_followed=job.links_followed), forms
-
-    def close(self) -> None:
-        """Close the index, if it is open; its run then counts as dead unless it was ended."""
 
 
 class Worker(TextMaker):
@@ -301,31 +232,10 @@ class Worker(TextMaker):
             raise DedupError("the crawl is over.")
 
 
-class Previewer(TextMaker):
-    """Decides what a crawl that begins now would do with pages, and changes nothing."""
-
-    ready = Ready()
-
-    def __init__(self, channel: Channel, start: Start) -> None:
-        self._config = Config(**start.settings)
-        self._location = find_location(os.fsdecode(start.location))
-        super().__init__(channel, Signer(self._config), self._config.timeout)
-
-    def _do(self, number: int, job: Job, body: bytes) -> Result | None:
-        if not isinstance(job, CheckPage):
-            return super()._do(number, job, body)
-
-        def preview_with(config: Config) -> Checked:
-            if config != self._config:
-                self._config = config
-                self._use(Signer(config))
-            page, forms = self._sign(job, body)
-            return Checked(page, preview(self._location, self.signer, page, alias=job.alias), forms)
-
-        with self._channel.limit(number, self.seconds):
-            return with_tokenizer_of_index(self._config, preview_with)
-
-
-def open_worker(channel: Channel, start: Start) -> Worker | Previewer:
+def open_worker(channel: Channel, start: Start) -> TextMaker:
     """Return a worker for the crawl that has sent *start*. Raises :class:`DedupError`."""
-    return Worker(channel, start) if start.run else Previewer(channel, start)
+    if start.run:
+        return Worker(channel, start)
+    from crawler_dedup.worker.preview import Previewer  # noqa: PLC0415  (few processes need it)
+
+    return Previewer(channel, start)

@@ -14,11 +14,11 @@ import numpy as np
 import pytest
 
 from crawler_dedup import SignedPage
-from crawler_dedup.index.export import _MAX_VALUE, FORMAT, MAX_BLOCK_ROWS, Export, ExportBlock, write_export
 from crawler_dedup.index.header import Header
 from crawler_dedup.index.records import Record, encode
 from crawler_dedup.signedpage import PageKind
 from crawler_dedup.system.compression import zstd
+from crawler_dedup.transfer.export import _MAX_VALUE, FORMAT, MAX_BLOCK_ROWS, Export, ExportBlock, write_export
 from tests.support.commandline import invoke
 from tests.support.indexing import array
 
@@ -123,7 +123,8 @@ import resource, sys
 from pathlib import Path
 from crawler_dedup import ExportUnreadable
 from crawler_dedup.index import maintenance
-from crawler_dedup.index.export import Export
+from crawler_dedup.transfer import transfer
+from crawler_dedup.transfer.export import Export
 from crawler_dedup.signing.lookup import lookup_of
 
 def peak():
@@ -134,7 +135,7 @@ resource.setrlimit(resource.RLIMIT_DATA, (2 << 30, 2 << 30))  # a test that fail
 before = peak()
 for file in map(Path, sys.argv[1:]):
     try:
-        maintenance.import_index(Export(file), file.with_name("index"), lookup_of, lambda _: None, lambda _: None)
+        transfer.import_index(Export(file), file.with_name("index"), lookup_of, lambda _: None, lambda _: None)
     except ExportUnreadable as error:
         print(f"{file.name}: {error}")
     print(f"{file.name} takes {peak() - before}")

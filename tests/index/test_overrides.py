@@ -13,13 +13,14 @@ from hypothesis import strategies as st
 from crawler_dedup import Config, ConfigError, Deduplicator, IndexUnusable, SignedPage, Verdict
 from crawler_dedup.decision import DroppedRequest
 from crawler_dedup.errors import ExportUnreadable, IndexDamaged
-from crawler_dedup.index import index, maintenance
+from crawler_dedup.index import index
 from crawler_dedup.index.decider import RunContext
-from crawler_dedup.index.export import Export, write_export
 from crawler_dedup.index.index import Index
 from crawler_dedup.index.layout import OVERRIDES
 from crawler_dedup.index.overrides import Override, Overrides, Restoration, make_override
 from crawler_dedup.system.callbacks import ignore_progress
+from crawler_dedup.transfer import transfer
+from crawler_dedup.transfer.export import Export, write_export
 from tests.support.commandline import invoke, json_lines
 from tests.support.crawling import article
 from tests.support.indexing import FILING, ByDistance, open_backend
@@ -162,8 +163,8 @@ def test_overrides_are_exported_and_imported(tmp_path: Path) -> None:
     said = [override("below", "/x/"), restored, override("separate", "/1", "/3")]
     with closing(open_backend(tmp_path / "from")) as pages:
         pages.add_overrides(said)
-        maintenance.export_index(pages, tmp_path / "export", ignore_progress)
-    maintenance.import_index(
+        transfer.export_index(pages, tmp_path / "export", ignore_progress)
+    transfer.import_index(
         Export(tmp_path / "export"), tmp_path / "to", lambda _: FILING, ignore_progress, ignore_progress
     )
     with closing(open_backend(tmp_path / "to")) as pages:

@@ -15,21 +15,22 @@ from xxhash import xxh3_64_intdigest
 
 from crawler_dedup import Config, Decision, Deduplicator, SignedPage, Verdict
 from crawler_dedup.errors import ExportUnreadable, IndexDamaged, IndexMismatch
-from crawler_dedup.index import export, maintenance, runs
+from crawler_dedup.index import maintenance, runs
 from crawler_dedup.index.decider import RunContext
-from crawler_dedup.index.export import Export, write_export
 from crawler_dedup.index.index import Index
 from crawler_dedup.index.layout import COUNTS, SITES, SNAPSHOTS, RowTable
 from crawler_dedup.index.limits import MAX_SNAPSHOTS
 from crawler_dedup.index.lmdb.environment import Environment
 from crawler_dedup.index.lmdb.index import DirectoryIndex
-from crawler_dedup.index.maintenance import SiteCheck
 from crawler_dedup.index.profiles import Snapshot
 from crawler_dedup.rules.counts import SiteCounts, can_read
 from crawler_dedup.rules.filing import trim
 from crawler_dedup.rules.limits import MIN_PAGES
 from crawler_dedup.rules.sites import decode_profile
 from crawler_dedup.system.callbacks import ignore_progress
+from crawler_dedup.transfer import export, transfer
+from crawler_dedup.transfer.export import Export, write_export
+from crawler_dedup.transfer.transfer import SiteCheck
 from tests.support.crawling import article
 from tests.support.indexing import FILING, ByDistance, open_backend, open_store, run
 from tests.support.places import Places
@@ -310,10 +311,10 @@ def test_a_site_whose_profile_is_damaged_is_counted_and_its_pages_can_be_forgott
 # Export and import
 
 
-def transfer(store: DirectoryIndex, directory: Path, *, is_readable: SiteCheck = lambda _: True) -> tuple[int, int]:
+def carry(store: DirectoryIndex, directory: Path, *, is_readable: SiteCheck = lambda _: True) -> tuple[int, int]:
     file = directory.with_suffix(".export")
-    maintenance.export_index(store, file, ignore_progress)
-    return maintenance.import_index(
+    transfer.export_index(store, file, ignore_progress)
+    return transfer.import_index(
         Export(file), directory, lambda _: FILING, ignore_progress, ignore_progress, is_readable=is_readable
     )
 
@@ -323,7 +324,7 @@ def test_profiles_are_exported_and_imported_with_the_pages_of_their_sites(
 ) -> None:
     count_pages(store, 2 * MIN_PAGES + 1)
     count_pages(store, 3, host="other")
-    transfer(store, tmp_path / "copy")
+    carry(store, tmp_path / "copy")
     copy = open_store(tmp_path / "copy")
     assert rows(copy) == rows(store)
     assert verify(copy, FILING) == []
@@ -339,7 +340,7 @@ def test_of_two_profiles_of_a_site_the_one_counted_on_more_pages_is_kept(store: 
     count_pages(target, 2 * MIN_PAGES, first=100)
     count_pages(target, 1, first=100, host="other")
     known_before = target.latest_snapshot("", "http://h/")
-    assert transfer(store, directory) == (2 * MIN_PAGES, 2 * MIN_PAGES)
+    assert carry(store, directory) == (2 * MIN_PAGES, 2 * MIN_PAGES)
     assert target.latest_snapshot("", "http://h/") == known_before
     assert target.latest_snapshot("", "http://other/") == store.latest_snapshot("", "http://other/")
     assert verify(target, FILING) == []
@@ -355,7 +356,7 @@ def test_a_snapshot_that_an_import_has_replaced_is_not_found_by_its_number(
     count_pages(target, MIN_PAGES, first=100)
     moment = runs.wall_clock() + 0.99
     assert target.find_snapshot("", "http://h/", MIN_PAGES, moment)
-    transfer(store, tmp_path / "target")
+    carry(store, tmp_path / "target")
     assert target.find_snapshot("", "http://h/", MIN_PAGES, moment) is None
     assert target.find_snapshot("", "http://h/", MIN_PAGES, runs.wall_clock() + 2)
     target.close()
@@ -365,7 +366,7 @@ def test_sites_are_imported_also_without_pages(store: DirectoryIndex, tmp_path: 
     count_pages(store, MIN_PAGES)
     file = tmp_path / "file"
     write_export(file, store.header, [], store.sites())
-    maintenance.import_index(Export(file), tmp_path / "target", lambda _: FILING, ignore_progress, ignore_progress)
+    transfer.import_index(Export(file), tmp_path / "target", lambda _: FILING, ignore_progress, ignore_progress)
     target = open_store(tmp_path / "target")
     assert rows(target) == rows(store)
     target.close()
@@ -384,7 +385,7 @@ def test_an_export_with_damaged_sites_changes_nothing(store: DirectoryIndex, tmp
     file = tmp_path / "file"
     write_export(file, store.header, [], [damaged])
     with pytest.raises(ExportUnreadable, match="what is known of a site is damaged"):
-        maintenance.import_index(
+        transfer.import_index(
             Export(file), tmp_path / "target", lambda _: FILING, ignore_progress, ignore_progress, is_readable=can_read
         )
     assert not (tmp_path / "target").exists()
@@ -418,7 +419,7 @@ def test_an_export_that_fails_among_the_sites_ends_its_reading_transaction(
     monkeypatch.setattr(Environment, "read", note)
     monkeypatch.setattr(export, "_write", fail)
     with pytest.raises(ZeroDivisionError) as raised:
-        maintenance.export_index(store, tmp_path / "file", ignore_progress)
+        transfer.export_index(store, tmp_path / "file", ignore_progress)
     assert raised.tb
     assert reading == []
 

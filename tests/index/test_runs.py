@@ -16,7 +16,6 @@ from crawler_dedup import Config, Decision, Deduplicator
 from crawler_dedup.decision import BEING_HANDLED
 from crawler_dedup.index import maintenance, runs
 from crawler_dedup.index.decider import RunContext
-from crawler_dedup.index.export import Export
 from crawler_dedup.index.limits import MAX_ALIASES
 from crawler_dedup.index.lmdb.index import DirectoryIndex
 from crawler_dedup.index.lmdb.storage import DirectoryStorage
@@ -26,6 +25,8 @@ from crawler_dedup.signing.lookup import lookup_of
 from crawler_dedup.signing.text import unpack_text
 from crawler_dedup.system.extras import has_extra
 from crawler_dedup.system.processlock import is_held
+from crawler_dedup.transfer import transfer
+from crawler_dedup.transfer.export import Export
 from tests.support.crawling import article
 from tests.support.indexing import FILING, ByDistance, open_store, page, program, running_program, settle
 from tests.support.places import Places
@@ -479,9 +480,9 @@ def test_an_import_keeps_further_addresses_except_those_that_lead_elsewhere(tmp_
     with Deduplicator.open(target, CONFIG) as run:
         answer(run, "first", "y")
     opened = DirectoryIndex.attach(directory)
-    maintenance.export_index(opened, file, lambda _: None)
+    transfer.export_index(opened, file, lambda _: None)
     opened.close()
-    assert maintenance.import_index(Export(file), target, lookup_of, lambda _: None, lambda _: None) == (2, 2)
+    assert transfer.import_index(Export(file), target, lookup_of, lambda _: None, lambda _: None) == (2, 2)
     with Deduplicator.open(target, CONFIG) as run:
         assert answer(run, "first", "y") == "unchanged"
         assert answer(run, "final", "x") == answer(run, "first z", "z") == "unchanged"
@@ -521,9 +522,9 @@ def test_an_export_leaves_out_pages_that_were_not_handled(tmp_path: Path) -> Non
         answer(run, "handled", "y")
         offer(run, "under way", "z")
         opened = DirectoryIndex.attach(directory)
-        assert maintenance.export_index(opened, file, lambda _: None) == 1
+        assert transfer.export_index(opened, file, lambda _: None) == 1
         opened.close()
-    maintenance.import_index(Export(file), tmp_path / "copy", lookup_of, lambda _: None, lambda _: None)
+    transfer.import_index(Export(file), tmp_path / "copy", lookup_of, lambda _: None, lambda _: None)
     assert [record.page.url for record in kept(tmp_path / "copy")] == ["http://a.example/handled"]
 
 

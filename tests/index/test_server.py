@@ -14,9 +14,8 @@ from hypothesis import strategies as st
 
 from crawler_dedup import Config, ConfigError, Decision, Deduplicator, IndexUnusable, SignedPage, Verdict
 from crawler_dedup.errors import IndexGone, IndexMissing
-from crawler_dedup.index import export, maintenance
+from crawler_dedup.index import maintenance
 from crawler_dedup.index.decider import RunContext
-from crawler_dedup.index.export import Export
 from crawler_dedup.index.index import Index
 from crawler_dedup.index.location import Location, ServerAddress, find_location
 from crawler_dedup.index.profiles import StoredSite
@@ -24,6 +23,8 @@ from crawler_dedup.rules.matcher import RuleMatcher
 from crawler_dedup.signing.lookup import lookup_of
 from crawler_dedup.signing.signer import Signer
 from crawler_dedup.system.extras import has_extra
+from crawler_dedup.transfer import export, transfer
+from crawler_dedup.transfer.export import Export
 from tests.support.crawling import article
 from tests.support.examples import examples
 from tests.support.indexing import ByDistance, clusters, number_of, open_backend, page, settle, uniform
@@ -302,9 +303,9 @@ def test_an_index_can_be_exported_from_a_server_into_a_directory_and_back(
 ) -> None:
     def carry(source: object, target: object) -> tuple[int, int]:
         with closing(maintenance.open_index(source)) as pages:  # type: ignore[arg-type]
-            maintenance.export_index(pages, tmp_path / "file", lambda _: None)
+            transfer.export_index(pages, tmp_path / "file", lambda _: None)
         filing = lambda _: NEAR  # noqa: E731
-        return maintenance.import_index(Export(tmp_path / "file"), target, filing, lambda _: None, lambda _: None)  # type: ignore[arg-type]
+        return transfer.import_index(Export(tmp_path / "file"), target, filing, lambda _: None, lambda _: None)  # type: ignore[arg-type]
 
     assert carry(filled, tmp_path / "directory") == (50, 50)
     assert carry(tmp_path / "directory", server.address("back")) == (50, 50)
@@ -326,7 +327,7 @@ def test_an_export_of_an_index_that_is_emptied_during_it_fails(
         open_backend(address).close()
 
     with closing(maintenance.open_index(address)) as pages, pytest.raises(IndexGone):
-        maintenance.export_index(pages, tmp_path / "file", empty)
+        transfer.export_index(pages, tmp_path / "file", empty)
     assert not (tmp_path / "file").exists()
 
 
@@ -338,7 +339,7 @@ def test_an_export_leaves_out_records_that_cannot_be_read_and_counts_them(
         server.run("SET", name, "garbage")
     unreadable = list[int]()
     with closing(maintenance.open_index(filled)) as pages:
-        written = maintenance.export_index(
+        written = transfer.export_index(
             pages, tmp_path / "file", lambda count: None, count_unreadable=unreadable.append
         )
     assert unreadable == [1, 1]

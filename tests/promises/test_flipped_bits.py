@@ -12,14 +12,15 @@ import msgspec
 import pytest
 
 from crawler_dedup import Config, Deduplicator, IndexDamaged, IndexMismatch, IndexUnusable, SignedPage
-from crawler_dedup.index import maintenance
-from crawler_dedup.index.export import Export
 from crawler_dedup.index.lmdb.buckets import Buckets
 from crawler_dedup.index.lmdb.index import DirectoryIndex
 from crawler_dedup.index.overrides import make_override
 from crawler_dedup.index.packing import pack, unpack
 from crawler_dedup.index.records import Record
+from crawler_dedup.inspection.contents import count_contents
 from crawler_dedup.rules.counts import can_read
+from crawler_dedup.transfer import transfer
+from crawler_dedup.transfer.export import Export
 from tests.support.crawling import article
 from tests.support.indexing import FILING, open_store, put_meta
 
@@ -73,8 +74,8 @@ class Pages:
     def use(self) -> None:
         """Use the index in every way; only errors of the index are caught."""
         uses: list[Callable[[], object]] = [
-            lambda: maintenance.count_contents(self.store, lambda _: None),
-            lambda: maintenance.export_index(self.store, self.file, lambda _: None),
+            lambda: count_contents(self.store, lambda _: None),
+            lambda: transfer.export_index(self.store, self.file, lambda _: None),
             *(partial(self.deduplicator.decide, [page]) for page in (*self.copies, *self.own)),
             *(partial(self._claim_and_end, page) for page in self.copies),
             lambda: self.store.merge([Record(page) for page in self.copies], FILING),
@@ -97,8 +98,8 @@ class Pages:
     def carry(self) -> tuple[Path, set[str]]:
         """Export the index into a new directory; return that, and the addresses of the pages that it has."""
         new = self._folder / f"new {next(self._numbers)}"
-        maintenance.export_index(self.store, self.file, lambda _: None, is_readable=can_read)
-        maintenance.import_index(
+        transfer.export_index(self.store, self.file, lambda _: None, is_readable=can_read)
+        transfer.import_index(
             Export(self.file), new, lambda _: FILING, lambda _: None, lambda _: None, is_readable=can_read
         )
         with contextlib.closing(DirectoryIndex.attach(new, readonly=True)) as store:

@@ -27,6 +27,7 @@ from crawler_dedup import Config, Decision, Deduplicator, SignedPage, Verdict
 from crawler_dedup.decision import BEING_HANDLED
 from crawler_dedup.index import maintenance
 from crawler_dedup.index.runs import RecordState
+from crawler_dedup.inspection.contents import count_contents
 from crawler_dedup.rules import table
 from crawler_dedup.rules.pair import Pair
 from crawler_dedup.signing.signer import Signer
@@ -481,7 +482,7 @@ class NothingLost(RuleBasedStateMachine):
         kept = maintenance.open_to_write(self._directory)
         try:
             self._require(verify(kept, FILING) == [], verify(kept, FILING))
-            self._require(maintenance.count_contents(kept, lambda _: None).open_claims == 0, "open claims")
+            self._require(count_contents(kept, lambda _: None).open_claims == 0, "open claims")
         finally:
             kept.close()
         self._require(not list(self._directory.glob("run-*.lock")), "lock files")

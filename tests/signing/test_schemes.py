@@ -20,13 +20,14 @@ from xxhash import xxh3_64_intdigest
 from crawler_dedup import Config, ConfigError, Deduplicator, IndexMismatch, Verdict
 from crawler_dedup.hamming import distance
 from crawler_dedup.index import maintenance
-from crawler_dedup.index.export import Export
 from crawler_dedup.index.lmdb.index import DirectoryIndex
 from crawler_dedup.signedpage import Signature, SignedPage
 from crawler_dedup.signing.lookup import Lookup, lookup_of
 from crawler_dedup.signing.schemes import NAMES, Agreement, Scheme, SimHash, ValueScheme, scheme_of
 from crawler_dedup.signing.schemes.scheme import PATH
 from crawler_dedup.system.extras import has_extra
+from crawler_dedup.transfer import transfer
+from crawler_dedup.transfer.export import Export
 from tests.support.examples import examples
 from tests.support.prose import ODD, SAMPLES, config, html, prose, sentences, text_of
 from tests.support.verification import verify
@@ -177,9 +178,9 @@ def test_an_index_and_an_export_of_it_find_what_was_kept_until_it_is_removed(
         kept = [sign(opened, f"kept/{name}", text) for name, text in SAMPLES.items()]
         assert {decision.verdict for decision in opened.decide(kept)} == {Verdict.NEW}
     with closing(maintenance.open_index(tmp_path / "index")) as pages:
-        assert maintenance.export_index(pages, tmp_path / "export", lambda _: None) == len(SAMPLES)
+        assert transfer.export_index(pages, tmp_path / "export", lambda _: None) == len(SAMPLES)
     exported = Export(tmp_path / "export")
-    maintenance.import_index(exported, tmp_path / "new", lookup_of, lambda _: None, lambda _: None)
+    transfer.import_index(exported, tmp_path / "new", lookup_of, lambda _: None, lambda _: None)
     for directory in (tmp_path / "index", tmp_path / "new"):
         with Deduplicator.open(directory, config(spec)) as opened:
             copies = [sign(opened, f"new/{name}", text) for name, text in SAMPLES.items()]

@@ -132,6 +132,7 @@ class DirectoryIndex(Index):
 
     def verify(self, filing: Filing, advance: Advance = ignore_progress) -> list[str]:
         """Check every bucket against the records; return a sentence for each fault. Nothing is changed."""
+
         try:
             with self.environment.read() as txn:
                 return find_problems(txn, self._databases, self._transaction(txn, {}), filing, advance)

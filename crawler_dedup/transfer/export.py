@@ -94,7 +94,7 @@ class Export:
         ExportUnreadable: the file is damaged or not an export; also raised while it is read.
 
     >>> from pathlib import Path
-    >>> from crawler_dedup.index.export import Header, write_export
+    >>> from crawler_dedup.transfer.export import Header, write_export
     >>> write_export(Path("pages.dedup"), Header(10, {}, {}), [])  # as `crawler-dedup index export` does
     0
     >>> [block.signatures for block in Export(Path("pages.dedup")).blocks()]
