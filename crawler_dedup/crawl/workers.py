@@ -203,7 +203,9 @@ class Workers:
         is_often = len(self._deaths) == MAX_DEATHS and self._deaths[0] >= self._deaths[-1] - DEATH_SECONDS
         if is_often and not self.is_pausing:
             self._resumes = time.monotonic() + DEATH_SECONDS
-            message = "%d workers have died within a minute: for a minute none is started. Without a worker, pages pass unchecked"
+            message = (
+                "%d workers have died within a minute: for a minute none is started. Without one, pages pass unchecked"
+            )
             self._monitor.log(logging.WARNING, message, MAX_DEATHS)
 
     def report_death(self, description: str) -> None:

@@ -237,7 +237,7 @@ def test_while_workers_die_often_pages_are_not_signed(
         (line,) = [line for line in log.lines if not line.startswith("The worker process")]
         assert (
             line
-            == "5 workers have died within a minute: for a minute none is started. Without a worker, pages pass unchecked"
+            == "5 workers have died within a minute: for a minute none is started. Without one, pages pass unchecked"
         )
         monkeypatch.setattr(workers, "_resumes", 0.0)
         assert await all_of(sign(workers)) == [""]
