@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from tests.support.families.cases import Case, Family, duplicate, new, part_and_whole
 from tests.support.families.pages import Page, Site, link, links, p, pager, table, teaser, ul
-from tests.support.families.prose import heading, paragraph
+from tests.support.families.prose import heading, paragraph, paragraphs
 
 _POSTS = {
     "snail": (
@@ -16,8 +16,7 @@ _POSTS = {
     ),
     "well": (
         "How deep is the well?",
-        "A stone takes two seconds and a bit to answer. My father says twenty-five metres, my aunt, who went down "
-        "on a rope in 1966, says thirty.",
+        paragraph("posts", 2),
     ),
     "quince": (
         "Quinces on the windowsill",
@@ -62,28 +61,9 @@ RIJI = Site(
     lang="zh",
 )
 
-_LONG = (
-    "The ditch along the northern hedge has moved. I noticed it when the plank that we lay across no longer reached, "
-    "and went for the tape. In eleven winters the water has eaten a metre and ten centimetres of our neighbour's field "
-    "and given the same to us, with a strip of forget-me-nots on it as if to apologise.",
-    "The neighbour came, looked, and laughed. His grandfather had lost the hedge itself in the same way, and got it "
-    "back in the flood of 1938. He proposed that we leave the boundary to the ditch and drink a glass on it each time "
-    "that it moves.",
-    "The surveyor was less amused. Boundaries, he explained, lie where they were drawn, in ink, in a steel cupboard, "
-    "and the ditch is trespassing. He hammered a brass pin into our meadow, where it has since tripped two sheep and "
-    "the surveyor.",
-    "So now there are three lines: that of the ink, that of the hedge and that of the water. We mow up to the first, "
-    "pick blackberries from the second and listen to the third at night. Nobody has drunk the glass yet, because nobody "
-    "can say on whose side the bench would have to stand.",
-)
+_LONG = paragraphs("long", 4)
 _LONG_TITLE = "The ditch that moved"
-_END = (
-    "The surveyor came again after the winter, with a longer tape, and the neighbour and we stood at the ditch and watched "
-    "him. The water had moved the strip of forget-me-nots back to the hedge, and the plank reached once more. He looked for "
-    "his pin, and the sheep looked at him. In the end he sat down on the plank with us, in the middle of the ditch, where "
-    "nobody can say on whose side he was, and drank the glass. His line lies in its steel cupboard, ours in the meadow, and "
-    "at night the water laughs at the first and the second, and eats its way to the third."
-)
+_END = paragraph("end", 7)
 _ARTICLE = BLOG.page("/post/ditch", _LONG_TITLE, p(*_LONG))
 _ARTICLE_WITHOUT_TITLE = BLOG.page("/post/ditch", _LONG_TITLE, p(*_LONG), head=BLOG.name)
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from tests.support.families.cases import Case, Family, duplicate, new, not_duplicate, part_and_whole
 from tests.support.families.pages import Page, Site, link, links, p, ul
-from tests.support.families.prose import heading, paragraph
+from tests.support.families.prose import heading, paragraph, paragraphs
 
 PRESS = Site(
     "www.elmpress.example",
@@ -34,19 +34,8 @@ SHIGE = Site(
 )
 SHIGE_COPY = replace(SHIGE, host="shi.jiumeng.example", menu=("目录", "留言"), side="", footer="旧梦空间")
 
-_NOTES = (
-    "We read every manuscript that comes on paper, and answer by hand. Poems are read in January, stories in March, and "
-    "everything that its author cannot name in the weeks between. Send no more than thirty pages and an envelope with a "
-    "stamp.",
-    "What we do not want: sequels, ghosts of dogs, and books about how to write books. What we have missed for years: "
-    "a novel in which somebody repairs something, and it works.",
-)
-_HISTORY = (
-    "The press began in a garage with a proofing machine that had printed raffle tickets. Its first book, a guide to "
-    "the puddles of the borough, sold four hundred copies in a wet summer and none after it.",
-    "In 1991 the garage burned down while everybody was at the fair. The type had melted into a single lump, which "
-    "stands on the counter today and is dusted on Fridays. Authors may touch it before they sign.",
-)
+_NOTES = paragraphs("notes", 2)
+_HISTORY = paragraphs("history", 2)
 _SINCE = (
     "Since 2019 a museum of fires has asked for it every spring, and every spring the counter looked bare without it."
 )
@@ -86,11 +75,7 @@ _START = (
 )
 _ZH_POEM = "<br>".join(["雨停在伞的上面", "没有人走过去", "桥把河水数了一遍", "少了一盏灯"])
 _ZH_POEM_2 = "<br>".join(["我把钥匙种在门口", "春天长出一把锁", "邻居来问有没有多的", "我说还没有开花"])
-_ZH_LETTER = (
-    "编辑先生：寄上短诗三首，都是在渡船上写的，字迹潦草，请原谅。第一首的第二行本来有一个逗号，过浪的时候掉了，我想"
-    "还是让它掉了好。",
-    "如果不用，不必退还，折成纸船放进贵社门前的水沟就行。那条沟通到江里，我住在下游，也许收得到。",
-)
+_ZH_LETTER = paragraphs("letter", 2, "zh")
 
 
 def _photograph(path: str, title: str, file: str) -> Page:

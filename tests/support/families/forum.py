@@ -6,11 +6,7 @@ from tests.support.families.cases import Case, Family, duplicate, new, part_and_
 from tests.support.families.pages import Page, Site, link, links, pager, post, ul
 from tests.support.families.prose import heading, paragraph
 
-_RULES = (
-    "Be kind. Say what loom you have, what yarn, and what you have tried already; nobody can help with “it does not "
-    "work”. No advertisements, and no patterns that you have not drawn yourself. Moderators move threads to where they "
-    "belong."
-)
+_RULES = paragraph("rules", 3)
 LOOM = Site(
     "forum.loom.example",
     "Loom and Shuttle",
@@ -31,21 +27,18 @@ ZHIBO = Site(
 _QUESTION = post(
     "Marta",
     "3 May 2024, 09:12",
-    "My warp loses tension on the left after about thirty centimetres. I have a four-shaft table loom, second hand, and "
-    "wind the warp alone with newspaper between the layers. The first piece was fine, the second looks like a ramp.",
+    paragraph("question", 3),
 )
 _ANSWERS = (
     post(
         "old_heddle",
         "3 May 2024, 11:40",
-        "Newspaper is too soft at the edges. When it tears, the outer threads sink between the layers and travel a "
-        "shorter way than the others. Use sticks, or brown paper folded over at both sides.",
+        paragraph("answers", 3),
     ),
     post(
         "Birgit",
         "3 May 2024, 18:05",
-        "Before you change the paper, put a spirit level on the back beam. Mine was four millimetres lower on one side "
-        "because a foot had been glued on again. Two washers cured what I had blamed on my winding for a year.",
+        paragraph("answers 2", 3),
     ),
     post(
         "Marta",
@@ -56,22 +49,19 @@ _ANSWERS = (
     post(
         "threadbare",
         "6 May 2024, 21:30",
-        "For the piece that is on the loom now: weight the loose threads singly with film canisters and a few coins. It "
-        "looks silly and saves the cloth.",
+        paragraph("answers 3", 2),
     ),
 )
 _SECOND_PAGE = (
     post(
         "Ines",
         "19 May 2024, 10:00",
-        "I have the opposite trouble on a floor loom, tight on the left, and no level tells me why. The beam is "
-        "straight, the ratchet is new, and friends held the warp while I cranked.",
+        paragraph("second page", 2),
     ),
     post(
         "old_heddle",
         "19 May 2024, 12:21",
-        "Then look at your friends. The stronger of them always stands on the same side. Let them change places every "
-        "two metres, or hang a bucket of water on each half of the chain and send them home.",
+        paragraph("second page 2", 3),
     ),
     post(
         "Ines",
@@ -105,8 +95,7 @@ _ZH_TITLE = "新买的壶漏水怎么办"
 _ZH_QUESTION = post(
     "听雨",
     "2024-05-03 09:12",
-    "上个月在早市买了一把西施壶，倒茶的时候壶盖下面总是渗水，桌布湿了一大片。卖家说是我倒得太急，可是我放慢以后还是一样。"
-    "想请教大家，这是口盖不严，还是壶嘴太高？",
+    paragraph("question", 3, "zh"),
 )
 _ZH_ANSWERS = (
     post(

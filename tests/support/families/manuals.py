@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.support.families.cases import Case, Family, duplicate, new, part_and_whole
 from tests.support.families.pages import Page, Site, h2, link, links, p, table, ul
-from tests.support.families.prose import heading, paragraph
+from tests.support.families.prose import heading, paragraph, paragraphs
 
 _MENU = ("Install", "Tutorial", "Reference", "Recipes", "Releases")
 MANUAL = Site(
@@ -31,13 +31,7 @@ WIKI = Site(
     footer="Text of this wiki may be copied under the same terms. Written by its readers.",
 )
 
-_FIRE = (
-    "The command fire heats a kiln along a plan and writes what the thermocouples say into a log. It refuses to begin "
-    "while the lid is open, or while another process holds the same port. Interrupted, it closes the relays before it "
-    "ends, so that no element stays under current.",
-    "A plan is a file of steps. Each step names a rate, a goal and how long the goal is held. Steps are read before the "
-    "first relay is closed, so that a mistake in the last line costs no clay.",
-)
+_FIRE = paragraphs("fire", 2)
 _OPTIONS = (
     ("--port NAME", "The device of the controller; the first serial port if it is left out."),
     ("--log FILE", "Where readings are appended, a line for each second and sensor."),
@@ -60,26 +54,17 @@ def _command(
     )
 
 
-_SEALED = h2("Kilns with two chambers") + p(
-    "Where a second chamber is heated by the waste of the first, give both sensors a name in the plan. The chamber that "
-    "is named first leads, and the other one follows it at its own pace, never faster than the rate of its step."
-)
+_SEALED = h2("Kilns with two chambers") + p(paragraph("sealed", 3))
 
 
 def _method(name: str, says: str) -> Page:
-    shared = (
-        "Raises KilnError if the controller does not answer within two seconds. The call blocks; use the asynchronous "
-        "client where an event loop must not wait. Temperatures are degrees Celsius, as in all of this interface, and "
-        "names of sensors are matched without regard to case."
-    )
+    shared = paragraph("method", 4)
     return MANUAL.page(f"/latest/api/{name}", f"Kiln.{name}", p(says, shared), h2("Returns"), p("None."))
 
 
 def _function(name: str, pattern: str, path: str = "") -> Page:
     text = p(
-        f"Tells whether {pattern}. Letters are compared by the tables that were loaded last, in composed form and with "
-        "regard to the locale of the plan, unless the caller has set another one. Lines of a log may end in any way that "
-        "an operating system has for it, and are read without their end. The call may be made from several threads.",
+        paragraph("function", 4),
         "What matched last is kept for each thread until the next call, and can be read with the functions of this chapter.",
     )
     return MANUAL.page(
@@ -87,16 +72,8 @@ def _function(name: str, pattern: str, path: str = "") -> Page:
     )
 
 
-_ASH = (
-    "Ash glazes are made of the ash of wood or straw, feldspar and clay. Ash brings lime and potash, which melt, and "
-    "phosphorus, which makes the glaze run in rivulets. Washed ash is milder than unwashed ash, but loses what it owes "
-    "to potash.",
-    "Sieve it dry, wear gloves, and mix a small bowl first: two fires of the same tree give two glazes.",
-)
-_ASH_LATER = (
-    "Potters of the Weald burn hop bines, whose ash is high in silica and gives a stiff, green surface without any "
-    "added quartz. It was sold in sacks until the last hop kilns were pulled down.",
-)
+_ASH = paragraphs("ash", 2)
+_ASH_LATER = (paragraph("ash later", 2),)
 
 
 def _article(path: str, *texts: str, appended: str = "") -> Page:
@@ -119,8 +96,7 @@ _HISTORY = WIKI.page(
 )
 _TALK = _article(
     "/w/Talk:Ash_glaze",
-    "Should the hop bines not have a page of their own? They are hardly an ash glaze in the sense of the books, as "
-    "nobody has fired them above 1200 degrees. Tamsin, 24 May.",
+    paragraph("talk", 2),
     "Leave them here until somebody has the analysis that the museum is said to hold. W. Hobday, 26 May.",
 )
 

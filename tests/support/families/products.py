@@ -4,16 +4,9 @@ from __future__ import annotations
 
 from tests.support.families.cases import Case, Family, duplicate, new, part_and_whole
 from tests.support.families.pages import Page, Site, h2, link, links, p, post, table, ul
-from tests.support.families.prose import heading, paragraph
+from tests.support.families.prose import heading, paragraph, paragraphs
 
-_DELIVERY = (
-    "Orders that reach us before two in the afternoon leave the warehouse on the same day. Delivery within the country "
-    "takes two working days and costs nothing from 60 euros. You may send back what you do not like within thirty days, "
-    "unused and in its box; we pay the postage. Broken parts of a device are replaced for two years, and spare parts "
-    "are kept for ten.",
-    "Our shop on Quay Street is open from Tuesday to Saturday. There you can try everything that you see here, and "
-    "somebody who has used it on a mountain or a boat will tell you what it cannot do.",
-)
+_DELIVERY = paragraphs("delivery", 2)
 SHOP = Site(
     "shop.bowline.example",
     "Bowline Outfitters",
@@ -44,24 +37,10 @@ def _product(
     return SHOP.page(path, name, *body, head=head, side=side, crumbs=(crumb,))
 
 
-_ROPE = p(
-    "A kernmantle rope for alpine routes, dry treated twice so that it takes up hardly any water. The sheath is woven "
-    "from two colours that change in the middle, which saves a mark that wears off. It runs softly through a plate and "
-    "stays round where others go flat after a season of falls.",
-    "We have tied, soaked, frozen and dragged it over gneiss for a year before we took it on. It does not kink when it "
-    "is flaked from the bag.",
-)
+_ROPE = p(*paragraphs("rope", 2))
 _ROPES = "Alpine ropes – Bowline Outfitters"
-_JACKET = p(
-    "Waxed cotton outside, wool from old blankets inside, and pockets large enough for a map in its case. The hood can "
-    "be buttoned off. It is sewn in a workshop of nine people in Porto, who sign the label under the collar."
-)
-_LAMP = (
-    "The Vega burns in wind that puts out matches. Its globe is hardened glass, the wick is raised by a wheel that can "
-    "be turned with gloves, and the tank is filled without taking the lamp off its hook.",
-    "It was drawn in 1931 for the pilots of the estuary and has been made without a change since. The tin is heavy, the "
-    "smell is honest, and every part can be had singly.",
-)
+_JACKET = p(paragraph("jacket", 3))
+_LAMP = paragraphs("lamp", 2)
 _REVIEWS = (
     post(
         "Harriet",
@@ -101,12 +80,7 @@ def _bag(number: int, name: str, text: str) -> Page:
     return _product(f"/p/{number}", name, "19.00", p(text), crumb="Sale")
 
 
-_TEA_TEXT = (
-    "明前采摘的龙井群体种，产自海拔六百米的老茶园，当天摊青，当天下锅。干茶扁平带糙米色，冲开以后有板栗和豆花的香气，"
-    "第三泡回甘最明显。建议用八十五度的水，先温杯，沿壁注水，不必洗茶。",
-    "本店与茶农签约十二年，每年春天自己上山收茶，不经过批发市场。未开封冷藏可以存放十八个月，开封以后请在两个月内喝"
-    "完。",
-)
+_TEA_TEXT = paragraphs("tea text", 2, "zh")
 
 
 def _tea(path: str, name: str, price: str, weight: str, side: str | None = None) -> Page:

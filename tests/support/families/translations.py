@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.support.families.cases import Case, Family, duplicate, new, not_duplicate, part_and_whole
 from tests.support.families.pages import Page, Site, links, p, table
-from tests.support.families.prose import heading, paragraph
+from tests.support.families.prose import heading, paragraph, paragraphs
 
 MUSEUM = Site(
     "museum.example",
@@ -38,23 +38,10 @@ MUSEUM_HANT = Site(
     lang="zh-Hant",
 )
 
-_ENGLISH = (
-    "For six centuries brine was boiled in this hall in pans of iron as large as a dance floor. Eight men raked the "
-    "crust to the edge with wooden hoes, in steam so thick that they sang in order not to run into each other.",
-    "The wood came down the river, forty thousand trunks in a good year, until the hills were bare. When the last pan "
-    "was let go cold in 1962, the foreman kept the key, and his daughter gave it to the museum.",
-)
-_GERMAN = (
-    "Sechs Jahrhunderte lang wurde in dieser Halle Sole gesotten, in eisernen Pfannen, so groß wie ein Tanzboden. Acht "
-    "Männer zogen die Kruste mit hölzernen Krücken an den Rand, in so dichtem Dampf, dass sie sangen, um nicht "
-    "zusammenzustoßen.",
-    "Das Holz kam auf dem Fluss, vierzigtausend Stämme in einem guten Jahr, bis die Hügel kahl waren. Als 1962 die "
-    "letzte Pfanne erkaltete, behielt der Meister den Schlüssel, und seine Tochter schenkte ihn dem Museum.",
-)
+_ENGLISH = paragraphs("english", 2)
+_GERMAN = paragraphs("german", 2, "de")
 _ENGLISH_AGAIN = (
-    "Salt water simmered here through six hundred years, and the iron vessels it simmered in would each have held a "
-    "village wedding. Eight labourers dragged what had crystallised towards the rim; blind in the fog, they chanted to "
-    "avoid collisions.",
+    paragraph("english again", 3),
     "Logs were floated to the works, some 40,000 annually, and the slopes lost their forest. The fire went out for good "
     "in 1962. A master salter pocketed the key of the building, which his child has since presented to us.",
 )
