@@ -214,9 +214,7 @@ def own(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 @pytest.mark.parametrize("scheme", DEPENDENT)
-def test_an_index_made_with_another_lexicon_is_refused_and_the_lexicon_named(
-    tmp_path: Path, own: str, scheme: str
-) -> None:
+def test_an_index_made_with_another_lexicon_is_refused_and_it_is_named(tmp_path: Path, own: str, scheme: str) -> None:
     for number, (made_with, name) in enumerate(((own, "general"), ("general", own))):
         for _ in range(2):
             Deduplicator.open(tmp_path / f"{number}", config(f"{scheme} lexicon={made_with}")).close()

@@ -21,9 +21,7 @@ from tests.support.reference import slow_mixed
 
 
 @pytest.mark.parametrize(("classes", "largest", "bits"), [(26, 15, 104), (22, 7, 66), (5, 7, 15), (16, 1, 16)])
-def test_counts_that_take_too_many_or_too_few_bits_are_refused_with_a_sentence(
-    classes: int, largest: int, bits: int
-) -> None:
+def test_counts_of_too_many_or_too_few_bits_are_refused_with_a_sentence(classes: int, largest: int, bits: int) -> None:
     with pytest.raises(ConfigError) as refused:
         scheme_of(f"pinyin classes={classes} largest={largest}")
     assert str(refused.value) == (
@@ -38,9 +36,7 @@ def test_other_characters_with_the_same_letters_have_the_same_signature() -> Non
 
 
 @pytest.mark.parametrize("count", [119, 3_001])
-def test_texts_that_are_too_short_or_too_long_agree_with_equal_texts_only(
-    monkeypatch: pytest.MonkeyPatch, count: int
-) -> None:
+def test_too_short_and_too_long_texts_agree_with_equal_ones_only(monkeypatch: pytest.MonkeyPatch, count: int) -> None:
     scheme = Pinyin()
     assert MAX_LETTERS > 2_000_000, "longer than the longest novel"
     monkeypatch.setattr("crawler_dedup.signing.schemes.pinyin.MAX_LETTERS", 3_000)

@@ -96,9 +96,7 @@ def test_no_shared_passage_shorter_than_the_noise_is_found(data: st.DataObject, 
 # The choice
 
 
-def test_the_choice_in_a_long_text_does_not_depend_on_the_slices_in_which_it_is_read(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_the_choice_in_a_long_text_does_not_depend_on_the_slices_read(monkeypatch: pytest.MonkeyPatch) -> None:
     scheme, text = Winnowing(), text_of("\n".join(mixed(seed) for seed in range(8)) + "x" * 3_000)
     whole = scheme.value(text)
     for together in (100, 977, 4_096):
