@@ -78,94 +78,43 @@ _DAY = CINEMA.page(
     crumbs=("Programme",),
 )
 
+# fmt: off
 _CASES: tuple[Case, ...] = (
-    new(
-        "one film on two days",
-        _screening("/screening/801", "Friday, 14 June 2024", "18:30"),
-        _screening("/screening/833", "Sunday, 23 June 2024", "20:45"),
-        "The date is what a visitor looks for.",
-    ),
-    new(
-        "one film on one day at two hours",
-        _screening("/screening/801", "Friday, 14 June 2024", "18:30"),
-        _screening("/screening/804", "Friday, 14 June 2024", "22:15"),
-        "The hour is what a visitor looks for.",
-    ),
-    new(
-        "a date line that stands on a fifth of the pages",
+    new("one film on two days", _screening("/screening/801", "Friday, 14 June 2024", "18:30"),
+        _screening("/screening/833", "Sunday, 23 June 2024", "20:45"), "The date is what a visitor looks for."),
+    new("one film on one day at two hours", _screening("/screening/801", "Friday, 14 June 2024", "18:30"),
+        _screening("/screening/804", "Friday, 14 June 2024", "22:15"), "The hour is what a visitor looks for."),
+    new("a date line that stands on a fifth of the pages",
         _screening("/screening/801", "Friday, 14 June 2024", "18:30"),
         _screening("/screening/840", "Saturday, 1 June 2024", "19:00"),
-        "The date line stands on pages of other films of that evening too, and still makes this a page of its own.",
-    ),
-    duplicate(
-        "a screening reached from the calendar",
+        "The date line stands on pages of other films of that evening too, and still makes this a page of its own."),
+    duplicate("a screening reached from the calendar", _screening("/screening/801", "Friday, 14 June 2024", "18:30"),
+        _screening("/screening/801?from=calendar", "Friday, 14 June 2024", "18:30"), "It is the same screening."),
+    duplicate("a screening whose side column has moved on",
         _screening("/screening/801", "Friday, 14 June 2024", "18:30"),
-        _screening("/screening/801?from=calendar", "Friday, 14 June 2024", "18:30"),
-        "It is the same screening.",
-    ),
-    duplicate(
-        "a screening whose side column has moved on",
-        _screening("/screening/801", "Friday, 14 June 2024", "18:30"),
-        _screening(
-            "/films/801", "Friday, 14 June 2024", "18:30", side=links("Next", f_3="Blind piano", f_4="The long take")
-        ),
-        "What comes next is no part of the screening.",
-    ),
-    new(
-        "a screening after its day",
-        _DAY,
-        _screening("/screening/801", "Friday, 14 June 2024", "18:30"),
-        "The day shows the first paragraph of it.",
-    ),
-    new(
-        "a day after one of its screenings",
-        _screening("/screening/801", "Friday, 14 June 2024", "18:30"),
-        _DAY,
-        "The day has another film.",
-    ),
-    new(
-        "a class in two weeks",
-        _class("/diary/71", "Thursday, 6 June 2024, 19:00"),
-        _class("/diary/72", "Thursday, 13 June 2024, 19:00"),
-        "The date is what a visitor looks for.",
-    ),
-    duplicate(
-        "a class under two addresses",
-        _class("/diary/71", "Thursday, 6 June 2024, 19:00"),
-        _class("/courses/yoga/71", "Thursday, 6 June 2024, 19:00"),
-        "It is the same evening.",
-    ),
-    new(
-        "two months",
-        _month("/diary/2024/06", "June", 100),
-        _month("/diary/2024/07", "July", 200),
-        "Each has other events.",
-    ),
-    duplicate(
-        "a month under two addresses",
-        _month("/diary/2024/06", "June", 100),
-        _month("/diary?month=6&year=2024", "June", 100),
-        "It is the same month.",
-    ),
-    *part_and_whole(
-        "a month before and after two events were added",
-        _month("/diary/2024/06", "June", 100),
-        _month("/diary/2024/06?all", "June", 100, events=16),
-        "The later state has all of the earlier one.",
-    ),
-    new(
-        "同一讲座两场",
-        _lecture("/j/51", "6月8日 14:00"),
-        _lecture("/j/52", "6月22日 19:30"),
-        "The date is what a visitor looks for.",
-    ),
-    duplicate(
-        "日程里的同一讲座",
-        _lecture("/j/51", "6月8日 14:00"),
-        _lecture("/richeng/0608/51", "6月8日 14:00"),
-        "It is the same lecture.",
-    ),
+        _screening("/films/801", "Friday, 14 June 2024", "18:30",
+            side=links("Next", f_3="Blind piano", f_4="The long take")),
+        "What comes next is no part of the screening."),
+    new("a screening after its day", _DAY, _screening("/screening/801", "Friday, 14 June 2024", "18:30"),
+        "The day shows the first paragraph of it."),
+    new("a day after one of its screenings", _screening("/screening/801", "Friday, 14 June 2024", "18:30"), _DAY,
+        "The day has another film."),
+    new("a class in two weeks", _class("/diary/71", "Thursday, 6 June 2024, 19:00"),
+        _class("/diary/72", "Thursday, 13 June 2024, 19:00"), "The date is what a visitor looks for."),
+    duplicate("a class under two addresses", _class("/diary/71", "Thursday, 6 June 2024, 19:00"),
+        _class("/courses/yoga/71", "Thursday, 6 June 2024, 19:00"), "It is the same evening."),
+    new("two months", _month("/diary/2024/06", "June", 100), _month("/diary/2024/07", "July", 200),
+        "Each has other events."),
+    duplicate("a month under two addresses", _month("/diary/2024/06", "June", 100),
+        _month("/diary?month=6&year=2024", "June", 100), "It is the same month."),
+    *part_and_whole("a month before and after two events were added", _month("/diary/2024/06", "June", 100),
+        _month("/diary/2024/06?all", "June", 100, events=16), "The later state has all of the earlier one."),
+    new("同一讲座两场", _lecture("/j/51", "6月8日 14:00"), _lecture("/j/52", "6月22日 19:30"),
+        "The date is what a visitor looks for."),
+    duplicate("日程里的同一讲座", _lecture("/j/51", "6月8日 14:00"), _lecture("/richeng/0608/51", "6月8日 14:00"),
+        "It is the same lecture."),
 )
+# fmt: on
 
 
 def _make_other_pages() -> list[Page]:

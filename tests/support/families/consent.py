@@ -89,100 +89,43 @@ def _only_wall(path: str) -> Page:
     )
 
 
+# fmt: off
 _CASES: tuple[Case, ...] = (
-    new(
-        "two short articles",
-        _article("/city/1", "Who feeds the swans?", _SWANS),
-        _article("/city/2", "Eleven minutes late", _CLOCK),
-        "The notice says nothing of either.",
-    ),
-    new(
-        "two short articles under one title",
-        _article("/city/1", "In brief", _SWANS),
-        _article("/city/2", "In brief", _CLOCK),
-        "The notice says nothing of either.",
-    ),
-    new(
-        "two long articles",
-        _article("/city/3", "Trams to the hospital", *_TRAM),
-        _article("/city/4", "Swimmers at dawn", *_SWIM),
-        "They are two articles.",
-    ),
-    duplicate(
-        "a long article twice",
-        _article("/city/3", "Trams to the hospital", *_TRAM),
-        _article("/city/3?ref=push", "Trams to the hospital", *_TRAM),
-        "It is the same article.",
-    ),
-    duplicate(
-        "a short article twice",
-        _article("/city/1", "Who feeds the swans?", _SWANS),
-        _article("/stage/1", "Who feeds the swans?", _SWANS),
-        "It is the same article.",
-    ),
-    duplicate(
-        "an article without its notice",
-        _article("/city/3", "Trams to the hospital", *_TRAM),
+    new("two short articles", _article("/city/1", "Who feeds the swans?", _SWANS),
+        _article("/city/2", "Eleven minutes late", _CLOCK), "The notice says nothing of either."),
+    new("two short articles under one title", _article("/city/1", "In brief", _SWANS),
+        _article("/city/2", "In brief", _CLOCK), "The notice says nothing of either."),
+    new("two long articles", _article("/city/3", "Trams to the hospital", *_TRAM),
+        _article("/city/4", "Swimmers at dawn", *_SWIM), "They are two articles."),
+    duplicate("a long article twice", _article("/city/3", "Trams to the hospital", *_TRAM),
+        _article("/city/3?ref=push", "Trams to the hospital", *_TRAM), "It is the same article."),
+    duplicate("a short article twice", _article("/city/1", "Who feeds the swans?", _SWANS),
+        _article("/stage/1", "Who feeds the swans?", _SWANS), "It is the same article."),
+    duplicate("an article without its notice", _article("/city/3", "Trams to the hospital", *_TRAM),
         _article("/city/3?consent=1", "Trams to the hospital", *_TRAM, above=""),
-        "All of it stands below the notice.",
-    ),
-    duplicate(
-        "an article with a notice",
-        _article("/city/3?consent=1", "Trams to the hospital", *_TRAM, above=""),
-        _article("/city/3", "Trams to the hospital", *_TRAM),
-        "The notice is no part of the article.",
-        needs_site=True,
-    ),
-    duplicate(
-        "a notice in another language",
-        _article("/city/3", "Trams to the hospital", *_TRAM),
+        "All of it stands below the notice."),
+    duplicate("an article with a notice", _article("/city/3?consent=1", "Trams to the hospital", *_TRAM, above=""),
+        _article("/city/3", "Trams to the hospital", *_TRAM), "The notice is no part of the article.",
+        needs_site=True),
+    duplicate("a notice in another language", _article("/city/3", "Trams to the hospital", *_TRAM),
         _article("/city/3?geo=de", "Trams to the hospital", *_TRAM, above=_ABOVE_DE),
-        "The notice is no part of the article.",
-        needs_site=True,
-    ),
-    duplicate(
-        "nothing but the notice, twice",
-        _only_wall("/consent?to=/city/1"),
-        _only_wall("/consent?to=/city/2"),
-        "Both say the same, and neither shows an article.",
-    ),
-    new(
-        "an article after the notice alone",
-        _only_wall("/consent?to=/city/1"),
-        _article("/city/1", "Who feeds the swans?", _SWANS),
-        "The article stands nowhere else.",
-    ),
-    duplicate(
-        "the policy itself under two addresses",
-        PAPER.page("/privacy", "Privacy policy", p(*_NOTICE)),
-        PAPER.page("/legal/privacy", "Privacy policy", p(*_NOTICE)),
-        "It is the same policy.",
-    ),
-    not_duplicate(
-        "the policy itself after an article below it",
-        _article("/city/1", "Who feeds the swans?", _SWANS),
-        PAPER.page("/privacy", "Privacy policy", p(*_NOTICE)),
-        "Here the text is what the page is about.",
-    ),
-    new(
-        "两篇短文",
-        _zh("/a/1", "谁在喂天鹅", _ZH_SWANS),
-        _zh("/a/2", "慢了十一分钟", _ZH_CLOCK),
-        "The notice says nothing of either.",
-    ),
-    new(
-        "同题的两篇短文",
-        _zh("/a/1", "简讯", _ZH_SWANS),
-        _zh("/a/2", "简讯", _ZH_CLOCK),
-        "The notice says nothing of either.",
-    ),
-    duplicate(
-        "同一篇文章",
-        _zh("/a/3", "电车通到医院", *_ZH_TRAM),
-        _zh("/a/3?share=1", "电车通到医院", *_ZH_TRAM),
-        "It is the same article.",
-    ),
+        "The notice is no part of the article.", needs_site=True),
+    duplicate("nothing but the notice, twice", _only_wall("/consent?to=/city/1"), _only_wall("/consent?to=/city/2"),
+        "Both say the same, and neither shows an article."),
+    new("an article after the notice alone", _only_wall("/consent?to=/city/1"),
+        _article("/city/1", "Who feeds the swans?", _SWANS), "The article stands nowhere else."),
+    duplicate("the policy itself under two addresses", PAPER.page("/privacy", "Privacy policy", p(*_NOTICE)),
+        PAPER.page("/legal/privacy", "Privacy policy", p(*_NOTICE)), "It is the same policy."),
+    not_duplicate("the policy itself after an article below it", _article("/city/1", "Who feeds the swans?", _SWANS),
+        PAPER.page("/privacy", "Privacy policy", p(*_NOTICE)), "Here the text is what the page is about."),
+    new("两篇短文", _zh("/a/1", "谁在喂天鹅", _ZH_SWANS), _zh("/a/2", "慢了十一分钟", _ZH_CLOCK),
+        "The notice says nothing of either."),
+    new("同题的两篇短文", _zh("/a/1", "简讯", _ZH_SWANS), _zh("/a/2", "简讯", _ZH_CLOCK),
+        "The notice says nothing of either."),
+    duplicate("同一篇文章", _zh("/a/3", "电车通到医院", *_ZH_TRAM), _zh("/a/3?share=1", "电车通到医院", *_ZH_TRAM),
+        "It is the same article."),
 )
+# fmt: on
 
 
 def _make_other_pages() -> list[Page]:

@@ -90,6 +90,7 @@ _PHONE = MOBILE.page("/walks/cairn", _TITLE, p(*_WALK))
 _PAGE_1 = TRAIL.page("/walks/cairn?page=1", _TITLE, p(*_WALK[:2]), pager("/walks/cairn", 2), crumbs=("Walks",))
 _PAGE_2 = TRAIL.page("/walks/cairn?page=2", _TITLE, p(*_WALK[2:]), pager("/walks/cairn", 2), crumbs=("Walks",))
 
+# fmt: off
 _CASES: tuple[Case, ...] = (
     duplicate("the accelerated edition", _ARTICLE, _AMP, "It is the same article."),
     duplicate("the article after its accelerated edition", _AMP, _ARTICLE, "It is the same article."),
@@ -98,49 +99,31 @@ _CASES: tuple[Case, ...] = (
     duplicate("the edition for telephones", _ARTICLE, _PHONE, "It is the same article."),
     new("two pages of one article", _PAGE_1, _PAGE_2, "Each has another half of the text."),
     *part_and_whole("a page of an article and its edition for printing", _PAGE_1, _PRINT, "The print has both pages."),
-    *part_and_whole(
-        "a cut edition for telephones",
-        MOBILE.page("/walks/cairn", _TITLE, p(_WALK[0]), link("https://www.trailnotes.example/walks/cairn", "Read on")),
-        _ARTICLE,
-        "The article has all of its beginning.",
-    ),
-    *part_and_whole(
-        "a recipe as a card and with its story",
+    *part_and_whole("a cut edition for telephones",
+        MOBILE.page("/walks/cairn", _TITLE, p(_WALK[0]),
+            link("https://www.trailnotes.example/walks/cairn", "Read on")), _ARTICLE,
+        "The article has all of its beginning."),
+    *part_and_whole("a recipe as a card and with its story",
         _print("https://www.trailnotes.example/food/hay-pot?print=1", "Hay pot", *_RECIPE),
         TRAIL.page("/food/hay-pot", "Hay pot", p(*_STORY), h2("Ingredients"), *_RECIPE, crumbs=("Food",)),
-        "The page has the whole recipe, and the story.",
-    ),
-    duplicate(
-        "a short note for printing",
-        TRAIL.page("/walks/low-mill", _NOTE_TITLE, p(_NOTE), crumbs=("Walks",)),
+        "The page has the whole recipe, and the story."),
+    duplicate("a short note for printing", TRAIL.page("/walks/low-mill", _NOTE_TITLE, p(_NOTE), crumbs=("Walks",)),
         _print("https://www.trailnotes.example/walks/low-mill?print=1", _NOTE_TITLE, p(_NOTE)),
-        "It is the same note.",
-    ),
-    new(
-        "prints of two articles",
-        _PRINT,
+        "It is the same note."),
+    new("prints of two articles", _PRINT,
         _print("https://www.trailnotes.example/walks/canal?print=1", "Along the salt canal", p(*_OTHER_WALK)),
-        "They are two articles.",
-    ),
-    *part_and_whole(
-        "without and with the letters of readers",
-        _PRINT,
+        "They are two articles."),
+    *part_and_whole("without and with the letters of readers", _PRINT,
         TRAIL.page("/walks/cairn", _TITLE, p(*_WALK), h2("Letters"), *_COMMENTS, crumbs=("Walks",)),
-        "The letters are about what has changed on the way.",
-    ),
-    duplicate(
-        "手机版",
-        LUYOU.page("/w/12", _ZH_TITLE, p(*_ZH_WALK), crumbs=("路线",)),
-        LUYOU_MOBILE.page("/w/12", _ZH_TITLE, p(*_ZH_WALK)),
-        "It is the same article, in Chinese.",
-    ),
-    new(
-        "中文文章的第一页与打印版",
+        "The letters are about what has changed on the way."),
+    duplicate("手机版", LUYOU.page("/w/12", _ZH_TITLE, p(*_ZH_WALK), crumbs=("路线",)),
+        LUYOU_MOBILE.page("/w/12", _ZH_TITLE, p(*_ZH_WALK)), "It is the same article, in Chinese."),
+    new("中文文章的第一页与打印版",
         LUYOU.page("/w/12?page=1", _ZH_TITLE, p(_ZH_WALK[0]), pager("/w/12", 3), crumbs=("路线",)),
         _print("https://www.shanlu.example/w/12?print=1", _ZH_TITLE, p(*_ZH_WALK), lang="zh", name="山路笔记"),
-        "The print has two pages more.",
-    ),
+        "The print has two pages more."),
 )
+# fmt: on
 
 
 def _make_other_pages() -> list[Page]:

@@ -122,70 +122,41 @@ def _zh_thread(path: str, *posts: str) -> Page:
     return ZHIBO.page(path, _ZH_TITLE, *posts, pager("/t/77", 2), crumbs=("版块", "紫砂"))
 
 
+# fmt: off
 _CASES: tuple[Case, ...] = (
     new("second page of a thread", _FIRST, _NEXT, "It has other posts under the same title."),
     new("first page of a thread after the second", _NEXT, _FIRST, "It has other posts under the same title."),
-    duplicate(
-        "newest posts first",
-        _FIRST,
-        _thread("/t/118?order=desc", _TITLE, *reversed(_ANSWERS), _QUESTION),
-        "It has the same posts in another order.",
-    ),
-    duplicate(
-        "address of a post that shows its thread",
-        _FIRST,
+    duplicate("newest posts first", _FIRST, _thread("/t/118?order=desc", _TITLE, *reversed(_ANSWERS), _QUESTION),
+        "It has the same posts in another order."),
+    duplicate("address of a post that shows its thread", _FIRST,
         _thread("/t/118?post=5512", _TITLE, _QUESTION, *_ANSWERS, head=f"{_TITLE} – {LOOM.name}"),
-        "It is the thread once more.",
-    ),
+        "It is the thread once more."),
     *part_and_whole("a post alone and its thread", _SINGLE, _FIRST, "The thread has the post and more."),
-    *part_and_whole(
-        "a thread before and after two answers",
-        _thread("/t/118?view=unread", _TITLE, _QUESTION, *_ANSWERS[:2]),
-        _FIRST,
-        "The later state has all posts of the earlier one, and more.",
-    ),
-    new(
-        "a question asked on two boards",
+    *part_and_whole("a thread before and after two answers",
+        _thread("/t/118?view=unread", _TITLE, _QUESTION, *_ANSWERS[:2]), _FIRST,
+        "The later state has all posts of the earlier one, and more."),
+    new("a question asked on two boards",
         _thread("/t/300", "Kessler threading draft", post("Jo", "2 May 2024", _LOST * 2), _ANSWERS[3]),
         _thread("/t/311", "Kessler threading draft", post("Jo", "4 May 2024", _LOST * 2), _SECOND_PAGE[1]),
-        "The answers differ.",
-    ),
-    new(
-        "two members say hello",
-        _hello(
-            401, "Piotr", "I weave blankets for horses near Poznań, on a loom that my grandfather made from a fence."
-        ),
-        _hello(
-            402,
-            "Aoife",
-            "Tablet weaving since school, mostly belts, and I am looking for people in Galway to dye with.",
-        ),
-        "Two short posts under one title, beside long house rules.",
-    ),
-    new(
-        "a thread and its board",
-        _FIRST,
-        LOOM.page(
-            "/looms/",
-            "Looms",
+        "The answers differ."),
+    new("two members say hello",
+        _hello(401, "Piotr",
+            "I weave blankets for horses near Poznań, on a loom that my grandfather made from a fence."),
+        _hello(402, "Aoife",
+            "Tablet weaving since school, mostly belts, and I am looking for people in Galway to dye with."),
+        "Two short posts under one title, beside long house rules."),
+    new("a thread and its board", _FIRST,
+        LOOM.page("/looms/", "Looms",
             ul(*[link(f"/t/{number}", heading(f"board {number}")) for number in range(110, 140)]),
-            ul(f"{link('/t/118', _TITLE)} My warp loses tension on the left after about thirty centimetres."),
-        ),
-        "Its links lead to thirty threads.",
-    ),
-    new(
-        "第二页",
+            ul(f"{link('/t/118', _TITLE)} My warp loses tension on the left after about thirty centimetres.")),
+        "Its links lead to thirty threads."),
+    new("第二页", _zh_thread("/t/77", _ZH_QUESTION, *_ZH_ANSWERS), _zh_thread("/t/77?page=2", *_ZH_SECOND),
+        "The second page of a Chinese thread has other posts."),
+    *part_and_whole("只看楼主", _zh_thread("/t/77?author=1", _ZH_QUESTION, _ZH_ANSWERS[1]),
         _zh_thread("/t/77", _ZH_QUESTION, *_ZH_ANSWERS),
-        _zh_thread("/t/77?page=2", *_ZH_SECOND),
-        "The second page of a Chinese thread has other posts.",
-    ),
-    *part_and_whole(
-        "只看楼主",
-        _zh_thread("/t/77?author=1", _ZH_QUESTION, _ZH_ANSWERS[1]),
-        _zh_thread("/t/77", _ZH_QUESTION, *_ZH_ANSWERS),
-        "The thread has the posts of its first author and those of others.",
-    ),
+        "The thread has the posts of its first author and those of others."),
 )
+# fmt: on
 
 
 def _make_other_pages() -> list[Page]:

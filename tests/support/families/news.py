@@ -104,93 +104,57 @@ def _zh_article(site: Site, path: str, title: str, editor: str) -> Page:
     return site.page(path, title, p(editor), p(*_CHINESE))
 
 
+# fmt: off
 _CASES: tuple[Case, ...] = (
-    duplicate(
-        "a wire under another byline and headline",
+    duplicate("a wire under another byline and headline",
         COURIER.page("/news/881", "Port of Lisbon works again", p("By our correspondent"), p(*_WIRE)),
-        GAZETTE.page("/world/lisbon-pilots", "Pilots end week of waiting on the Tagus", p("Agency, 6 June"), p(*_WIRE)),
-        "It is the same report.",
-    ),
-    *part_and_whole(
-        "a wire without and with local paragraphs",
+        GAZETTE.page("/world/lisbon-pilots", "Pilots end week of waiting on the Tagus", p("Agency, 6 June"),
+            p(*_WIRE)), "It is the same report."),
+    *part_and_whole("a wire without and with local paragraphs",
         COURIER.page("/news/881", "Port of Lisbon works again", p(*_WIRE)),
         GAZETTE.page("/harbour/pilots", "Port of Lisbon works again", p(*_WIRE), _LOCAL),
-        "The longer version has all of the report, and a part of its own.",
-    ),
-    new(
-        "two agencies on one event",
-        COURIER.page("/news/881", "Port of Lisbon works again", p(*_WIRE)),
+        "The longer version has all of the report, and a part of its own."),
+    new("two agencies on one event", COURIER.page("/news/881", "Port of Lisbon works again", p(*_WIRE)),
         GAZETTE.page("/world/fog", "Port of Lisbon works again", p(*_OTHER_AGENCY)),
-        "Two people have written two texts.",
-    ),
-    new(
-        "a report with later figures",
+        "Two people have written two texts."),
+    new("a report with later figures",
         COURIER.page("/news/900", "Earthquake in the highlands", _quake("12", "80", "300", "4", "Monday", "250")),
-        COURIER.page(
-            "/news/907", "Earthquake in the highlands", _quake("231", "1,450", "6,200", "19", "Monday", "3,100")
-        ),
-        "The figures are what is new.",
-    ),
-    new(
-        "two days of the stock exchange",
-        COURIER.page(
-            "/money/0604", "Markets at the close", _market("8,412.55", "0.4", "31.20", "77.15", "81.30", "1.0871")
-        ),
-        COURIER.page(
-            "/money/0605", "Markets at the close", _market("8,377.02", "-0.9", "30.64", "78.90", "79.95", "1.0832")
-        ),
-        "All figures differ.",
-    ),
-    new(
-        "results of two districts",
-        _result("Eastham", "4,102", "3,377", "2,950", "1,204", "310", "88"),
+        COURIER.page("/news/907", "Earthquake in the highlands",
+            _quake("231", "1,450", "6,200", "19", "Monday", "3,100")), "The figures are what is new."),
+    new("two days of the stock exchange",
+        COURIER.page("/money/0604", "Markets at the close",
+            _market("8,412.55", "0.4", "31.20", "77.15", "81.30", "1.0871")),
+        COURIER.page("/money/0605", "Markets at the close",
+            _market("8,377.02", "-0.9", "30.64", "78.90", "79.95", "1.0832")), "All figures differ."),
+    new("results of two districts", _result("Eastham", "4,102", "3,377", "2,950", "1,204", "310", "88"),
         _result("Westbrook", "1,870", "5,411", "1,002", "2,645", "97", "143"),
-        "Only the sentence about the count is the same.",
-    ),
-    not_duplicate(
-        "two levels of the river",
-        _level(71, "3.12 m, falling", "4 June, 06:00"),
+        "Only the sentence about the count is the same."),
+    not_duplicate("two levels of the river", _level(71, "3.12 m, falling", "4 June, 06:00"),
         _level(72, "4.87 m, falling", "5 June, 06:00"),
-        "Nothing else stands on the page, and it is what people look for.",
-    ),
-    duplicate(
-        "a review in two sections",
+        "Nothing else stands on the page, and it is what people look for."),
+    duplicate("a review in two sections",
         COURIER.page("/culture/mill", "The mill does not want to be sold", p(*_REVIEW), crumbs=("Culture",)),
         COURIER.page("/region/mill", "The mill does not want to be sold", p(*_REVIEW), crumbs=("Region",)),
-        "It is the same review.",
-    ),
-    *part_and_whole(
-        "an excerpt behind which more is for subscribers",
-        COURIER.page(
-            "/culture/mill?preview", "The mill does not want to be sold", p(_REVIEW[0]), p("Subscribe to read on.")
-        ),
+        "It is the same review."),
+    *part_and_whole("an excerpt behind which more is for subscribers",
+        COURIER.page("/culture/mill?preview", "The mill does not want to be sold", p(_REVIEW[0]),
+            p("Subscribe to read on.")),
         COURIER.page("/culture/mill", "The mill does not want to be sold", p(*_REVIEW)),
-        "The article has all of its beginning.",
-    ),
-    new(
-        "an article after the front page that shows its beginning",
-        COURIER.page(
-            "/",
-            "Front page",
+        "The article has all of its beginning."),
+    new("an article after the front page that shows its beginning",
+        COURIER.page("/", "Front page",
             teaser("/culture/mill", "The mill does not want to be sold", " ".join(_REVIEW[:2])),
             teaser("/news/881", "Port of Lisbon works again", " ".join(_WIRE[:3])),
-            teaser("/n/2", "The bridge reopens", paragraph("bridge", 4)),
-        ),
+            teaser("/n/2", "The bridge reopens", paragraph("bridge", 4))),
         COURIER.page("/culture/mill", "The mill does not want to be sold", p(*_REVIEW)),
-        "The end of the review stands nowhere else.",
-    ),
-    duplicate(
-        "eine Meldung in zwei Ressorts",
+        "The end of the review stands nowhere else."),
+    duplicate("eine Meldung in zwei Ressorts",
         ZEITUNG.page("/kultur/nachtzug", "Der Nachtzug fährt wieder", p(*_GERMAN), crumbs=("Kultur",)),
         ZEITUNG.page("/politik/nachtzug", "Der Nachtzug fährt wieder", p(*_GERMAN), crumbs=("Politik",)),
-        "It is the same report, in German.",
-    ),
-    duplicate(
-        "门户转载",
-        _zh_article(CHENBAO, "/a/31", "停航三年 老渡口恢复通航", "记者 林晓 责任编辑 周平"),
+        "It is the same report, in German."),
+    duplicate("门户转载", _zh_article(CHENBAO, "/a/31", "停航三年 老渡口恢复通航", "记者 林晓 责任编辑 周平"),
         _zh_article(MENHU, "/news/20240606/31.html", "两元钱过江，老渡轮又开了", "来源：江畔晨报 编辑：小新"),
-        "A Chinese portal reprints the report under its own headline.",
-    ),
+        "A Chinese portal reprints the report under its own headline."),
     new(
         "两天的天气预报",
         CHENBAO.page(
@@ -212,6 +176,7 @@ _CASES: tuple[Case, ...] = (
         "All figures differ.",
     ),
 )
+# fmt: on
 
 
 def _make_other_pages() -> list[Page]:

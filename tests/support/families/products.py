@@ -95,93 +95,48 @@ def _tea(path: str, name: str, price: str, weight: str, side: str | None = None)
     )
 
 
+# fmt: off
 _CASES: tuple[Case, ...] = (
-    new(
-        "two lengths under one generic title",
+    new("two lengths under one generic title",
         _product("/p/201", "Alpine rope 8.6 mm, 30 m", "94.00", _ROPE, head=_ROPES),
         _product("/p/202", "Alpine rope 8.6 mm, 60 m", "179.00", _ROPE, head=_ROPES),
-        "They are two articles of the shop, with two prices.",
-    ),
-    new(
-        "two sizes named in the title",
+        "They are two articles of the shop, with two prices."),
+    new("two sizes named in the title",
         _product("/p/301", "Harbour jacket, men, L", "240.00", _JACKET, crumb="Clothing"),
         _product("/p/302", "Harbour jacket, women, S", "220.00", _JACKET, crumb="Clothing"),
-        "They are two articles of the shop, with two prices.",
-    ),
-    duplicate(
-        "a colour chosen by the address",
+        "They are two articles of the shop, with two prices."),
+    duplicate("a colour chosen by the address",
         _product("/p/310", "Deck shirt", "65.00", _JACKET, ul("Navy", "Rust", "Moss"), crumb="Clothing"),
-        _product(
-            "/p/310?colour=rust", "Deck shirt", "65.00", _JACKET, ul("Navy", "<b>Rust</b>", "Moss"), crumb="Clothing"
-        ),
-        "All colours stand on both, and nothing else differs.",
-    ),
-    duplicate(
-        "one lamp in two categories",
-        _lamp("/lamps/vega"),
-        _lamp("/sale/vega", crumb="Sale"),
-        "Only the path of categories differs.",
-    ),
-    duplicate(
-        "other recommendations at the side",
-        _lamp("/lamps/vega"),
-        _lamp(
-            "/lamps/vega?ref=mail", side=links("Others bought", p_31="Lamp oil", p_32="Spare wick", p_33="Brass hook")
-        ),
-        "What others bought is no part of the lamp.",
-        needs_site=True,
-    ),
-    new(
-        "two short descriptions above the same terms of delivery",
+        _product("/p/310?colour=rust", "Deck shirt", "65.00", _JACKET, ul("Navy", "<b>Rust</b>", "Moss"),
+            crumb="Clothing"), "All colours stand on both, and nothing else differs."),
+    duplicate("one lamp in two categories", _lamp("/lamps/vega"), _lamp("/sale/vega", crumb="Sale"),
+        "Only the path of categories differs."),
+    duplicate("other recommendations at the side", _lamp("/lamps/vega"),
+        _lamp("/lamps/vega?ref=mail",
+            side=links("Others bought", p_31="Lamp oil", p_32="Spare wick", p_33="Brass hook")),
+        "What others bought is no part of the lamp.", needs_site=True),
+    new("two short descriptions above the same terms of delivery",
         _bag(401, "Dry bag, 12 litres", "Roll it three times and it floats. Seams welded, not glued."),
         _bag(402, "Fishing net float", "Cork, turned by hand, with a hole for lines of up to nine millimetres."),
-        "The terms say nothing of either article.",
-    ),
-    new(
-        "two models whose tables differ",
+        "The terms say nothing of either article."),
+    new("two models whose tables differ",
         _stove(501, "Expedition stove Alpha", "2.1 kW", "340 g", "4.5 min", "0.35 l", "75 min"),
         _stove(502, "Expedition stove Beta", "3.4 kW", "610 g", "2.8 min", "0.80 l", "110 min"),
-        "All figures differ.",
-    ),
-    *part_and_whole(
-        "without and with reviews",
-        _lamp("/lamps/vega"),
-        _lamp("/lamps/vega/reviews", h2("Reviews"), *_REVIEWS),
-        "The page with reviews has all of the other one.",
-    ),
-    new(
-        "a lamp and the category that shows it among others",
-        _lamp("/lamps/vega"),
-        SHOP.page(
-            "/lamps/",
-            "Lamps",
-            p(_LAMP[0]),
+        "All figures differ."),
+    *part_and_whole("without and with reviews", _lamp("/lamps/vega"),
+        _lamp("/lamps/vega/reviews", h2("Reviews"), *_REVIEWS), "The page with reviews has all of the other one."),
+    new("a lamp and the category that shows it among others", _lamp("/lamps/vega"),
+        SHOP.page("/lamps/", "Lamps", p(_LAMP[0]),
             ul(*[f"{link(f'/p/{number}', heading(f'lamp {number}'))} € {number}.00" for number in range(40, 64)]),
-            h2("Delivery"),
-            p(*_DELIVERY),
-        ),
-        "Its links lead to two dozen lamps.",
-    ),
-    new(
-        "一百克与二百五十克",
-        _tea("/p/21", "明前龙井 100克 罐装", "168.00", "100克"),
-        _tea("/p/22", "明前龙井 250克 礼盒", "388.00", "250克"),
-        "Two articles of a Chinese shop, with two prices.",
-    ),
-    duplicate(
-        "首页来的同一商品",
-        _tea("/p/21", "明前龙井 100克 罐装", "168.00", "100克"),
-        _tea(
-            "/p/21?from=home",
-            "明前龙井 100克 罐装",
-            "168.00",
-            "100克",
-            side=links("看过的人还买", p_41="竹茶则", p_42="茶巾"),
-        ),
-        "What others bought is no part of the tea.",
-        needs_site=True,
-    ),
+            h2("Delivery"), p(*_DELIVERY)), "Its links lead to two dozen lamps."),
+    new("一百克与二百五十克", _tea("/p/21", "明前龙井 100克 罐装", "168.00", "100克"),
+        _tea("/p/22", "明前龙井 250克 礼盒", "388.00", "250克"), "Two articles of a Chinese shop, with two prices."),
+    duplicate("首页来的同一商品", _tea("/p/21", "明前龙井 100克 罐装", "168.00", "100克"),
+        _tea("/p/21?from=home", "明前龙井 100克 罐装", "168.00", "100克",
+            side=links("看过的人还买", p_41="竹茶则", p_42="茶巾")), "What others bought is no part of the tea.",
+        needs_site=True),
 )
+# fmt: on
 
 
 def _make_other_pages() -> list[Page]:
