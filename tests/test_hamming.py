@@ -67,7 +67,7 @@ def test_distinct_numbers_are_those_of_a_set_in_their_order(numbers: list[int]) 
 
 
 @given(SIGNATURES, st.lists(SIGNATURES), st.integers(0, 64), st.data())
-def test_near_signatures_are_those_of_brute_force(
+def test_near_signatures_equal_brute_force(
     signature: int, filed: list[int], max_distance: int, data: st.DataObject
 ) -> None:
     source = random.Random(data.draw(st.integers(0, 2**32)))

@@ -91,9 +91,7 @@ def test_rows_of_a_parquet_file_keep_their_columns(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("suffix", ["", ".gz", ".zst"])
-def test_in_a_warc_file_a_record_names_the_representative_of_a_page_that_is_left_out(
-    tmp_path: Path, suffix: str
-) -> None:
+def test_in_a_warc_file_a_record_names_the_representative_of_a_left_out_page(tmp_path: Path, suffix: str) -> None:
     body = PAGES[0].html.encode()
     records = [
         warc_record("http://h/", b"", kind="request"),

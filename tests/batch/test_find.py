@@ -66,7 +66,7 @@ SEEN: Counter[str] = Counter()
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(pages=PAGES, cut=st.integers(0, 60), distance=st.sampled_from([3, 7]))
-def test_pages_are_decided_as_in_a_crawl_by_the_same_profiles(
+def test_pages_are_decided_as_by_a_crawl_with_profiles(
     tmp_path: Path, pages: list[Page], cut: int, distance: int
 ) -> None:
     config = Config(tokenizer="bigrams", max_distance=distance)
@@ -126,9 +126,7 @@ def test_pages_are_decided_against_an_index_as_by_that_index(tmp_path: Path, see
 @settings(max_examples=examples(40), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(seeds=st.tuples(st.integers(0, 1 << 32), st.integers(0, 1 << 32)), size=st.integers(1, 40))
 @example(seeds=(8798555, 51), size=48)
-def test_pages_are_decided_against_a_collection_as_against_an_index_of_its_pages(
-    tmp_path: Path, seeds: tuple[int, int], size: int
-) -> None:
+def test_a_collection_decides_as_an_index_of_its_pages_does(tmp_path: Path, seeds: tuple[int, int], size: int) -> None:
     with example_folder(tmp_path) as folder:
         source = write_pages(folder / "pages.jsonl", make_pages(seeds[1], size))
         sign([source], folder / "signed")
@@ -251,7 +249,7 @@ def test_pages_of_different_scopes_are_not_compared(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("size", [MIN_PAGES, 120])
-def test_profiles_that_were_made_in_another_scope_bring_one_warning(
+def test_profiles_of_another_scope_are_warned_of_once(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, size: int
 ) -> None:
     pages = [Page(f"http://h/{number}", story(number)) for number in range(size)]

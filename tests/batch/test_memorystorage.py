@@ -99,7 +99,7 @@ UNDER_A_SIGNATURE += [page(3, 1 << 40), *(page(number, 7) for number in range(20
 @pytest.mark.parametrize(
     ("pages", "least"), [(UNDER_A_TITLE, MAX_UNDER_TITLE), (UNDER_A_SIGNATURE, MAX_REPRESENTATIVES)]
 )
-def test_no_more_pages_stand_under_a_title_or_a_signature_than_in_an_index(
+def test_titles_and_signatures_have_as_many_pages_as_in_an_index(
     tmp_path: Path, pages: list[SignedPage], least: int
 ) -> None:
     offers = [(offered, "") for offered in pages]

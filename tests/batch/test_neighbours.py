@@ -24,9 +24,7 @@ from tests.support.indexing import SPREADS, array
     max_distance=st.integers(0, 7),
     memory=st.sampled_from([1 << 30, 500]),
 )
-def test_near_signatures_are_those_of_brute_force(
-    spread: str, seed: int, size: int, max_distance: int, memory: int
-) -> None:
+def test_near_signatures_equal_brute_force(spread: str, seed: int, size: int, max_distance: int, memory: int) -> None:
     signatures = array(SPREADS[spread](seed, size))
     near = [(np.bitwise_count(signatures ^ signature) <= max_distance).sum() > 1 for signature in signatures]
     flags = find_neighbours(signatures, max_distance, memory=memory)

@@ -45,9 +45,7 @@ def test_an_odd_record_is_read_where_it_can_be_and_costs_no_other_record(tmp_pat
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
-def test_copies_of_odd_files_have_all_their_pages_and_are_read_to_the_end_by_other_readers(
-    tmp_path: Path, suffix: str
-) -> None:
+def test_copies_of_odd_files_have_all_their_pages_and_are_read_by_other_readers(tmp_path: Path, suffix: str) -> None:
     folder = tmp_path / "in"
     folder.mkdir()
     for number, (kind, odd) in enumerate(ODD.items()):

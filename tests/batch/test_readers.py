@@ -474,9 +474,7 @@ def damage(content: bytes, seed: int) -> bytes:
 @pytest.mark.parametrize("name", WRITERS)
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(seed=st.integers(0, 1 << 32))
-def test_readable_records_of_a_damaged_file_are_numbered_and_a_copy_has_all_of_them(
-    tmp_path: Path, name: str, seed: int
-) -> None:
+def test_readable_records_of_a_damaged_file_are_numbered_and_copied(tmp_path: Path, name: str, seed: int) -> None:
     whole = WRITERS[name](tmp_path / name, PAGES).read_bytes()
     source = tmp_path / f"damaged-{name}"
     source.write_bytes(damage(whole, seed))

@@ -33,9 +33,7 @@ def test_unchanged_inputs_are_not_signed_again(tmp_path: Path, inputs: list[Path
     assert (signing.inputs, signing.signed_now, signing.pages) == (3, 1, 5)
 
 
-def test_inputs_that_are_no_longer_given_are_removed_from_the_collection_and_reported(
-    tmp_path: Path, inputs: list[Path]
-) -> None:
+def test_inputs_no_longer_given_are_removed_from_the_collection_and_named(tmp_path: Path, inputs: list[Path]) -> None:
     assert sign(inputs, tmp_path / "signed").dropped == []
     signing = sign(inputs[1:], tmp_path / "signed")
     assert (signing.dropped, signing.pages) == ([str(inputs[0])], 4)
@@ -50,9 +48,7 @@ def test_several_processes_write_the_same_as_one(tmp_path: Path, inputs: list[Pa
 
 
 @pytest.mark.parametrize("place", [10, 2_000, -10])
-def test_a_damaged_shard_is_reported_before_the_search_and_signed_again(
-    tmp_path: Path, inputs: list[Path], place: int
-) -> None:
+def test_a_damaged_shard_is_reported_and_signed_again(tmp_path: Path, inputs: list[Path], place: int) -> None:
     sign(inputs, tmp_path / "signed")
     shard = Collection.open(tmp_path / "signed").shards[1]
     content = bytearray(shard.data.read_bytes())
@@ -120,9 +116,7 @@ def test_a_call_that_was_killed_before_the_first_page_does_not_decide_how_others
 
 @pytest.mark.parametrize("jobs", [1, 2])
 @pytest.mark.parametrize("ending", ["interrupt", "kill"])
-def test_an_interrupted_call_leaves_complete_shards_and_can_be_continued(
-    tmp_path: Path, jobs: int, ending: str
-) -> None:
+def test_an_interrupted_call_leaves_whole_shards_and_can_be_continued(tmp_path: Path, jobs: int, ending: str) -> None:
     small = write_pages(tmp_path / "a.jsonl", PAGES)
     large = write_pages(tmp_path / "b.jsonl", [Page(f"http://h/{number}", PAGES[0].html) for number in range(5_000)])
     signed = tmp_path / "signed"

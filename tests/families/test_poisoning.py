@@ -152,16 +152,14 @@ _KNOWN = pytest.mark.xfail(
 _NAMES = [pytest.param(name, marks=[_KNOWN] if name == _PICTURED else []) for name in _DIFFERENT]
 
 
-def test_pages_with_different_pictures_stay_different_if_these_stand_on_a_quarter_of_the_pages(
-    deduplicator: Deduplicator,
-) -> None:
+def test_different_pictures_count_if_they_stand_on_a_quarter_of_the_pages(deduplicator: Deduplicator) -> None:
     kept, new, repeated = _DIFFERENT[_PICTURED]
     _poison(deduplicator, 0.25, _attack(*repeated))
     _assert_different(deduplicator, kept, new)
 
 
 @pytest.mark.parametrize("name", _NAMES)
-def test_different_pages_stay_different_whatever_of_them_stands_on_fewer_than_half_of_the_pages(
+def test_pages_stay_different_whatever_of_them_stands_on_fewer_than_half_of_the_pages(
     deduplicator: Deduplicator, name: str
 ) -> None:
     kept, new, repeated = _DIFFERENT[name]
@@ -170,7 +168,7 @@ def test_different_pages_stay_different_whatever_of_them_stands_on_fewer_than_ha
 
 
 @pytest.mark.parametrize("name", _DIFFERENT)
-def test_different_pages_stay_different_whatever_of_them_stands_on_most_pages_under_three_titles(
+def test_pages_stay_different_whatever_of_them_stands_on_most_pages_under_three_titles(
     deduplicator: Deduplicator, name: str
 ) -> None:
     kept, new, repeated = _DIFFERENT[name]
@@ -179,18 +177,14 @@ def test_different_pages_stay_different_whatever_of_them_stands_on_most_pages_un
 
 
 @pytest.mark.parametrize("name", _NAMES)
-def test_different_pages_stay_different_after_many_pages_of_the_attack_in_a_row(
-    deduplicator: Deduplicator, name: str
-) -> None:
+def test_pages_stay_different_after_many_pages_of_the_attack_in_a_row(deduplicator: Deduplicator, name: str) -> None:
     kept, new, repeated = _DIFFERENT[name]
     attack = _attack(*repeated)
     _settle(deduplicator, [*map(_honest, range(100)), *map(attack, range(60))])
     _assert_different(deduplicator, kept, new)
 
 
-def test_titles_stay_different_even_if_they_stand_in_the_titles_of_fewer_than_half_of_the_pages(
-    deduplicator: Deduplicator,
-) -> None:
+def test_titles_stay_different_if_fewer_than_half_of_the_titles_contain_them(deduplicator: Deduplicator) -> None:
     def attack(number: int) -> Page:
         title = f"Rope of thirty metres | Rope of sixty metres | {heading(f'mallory {number}')}"
         return TILDE.page(f"/~mallory/{number}", title, p(paragraph(f"mallory {number}", 6)))
@@ -210,9 +204,7 @@ _COPIED = {
 
 
 @pytest.mark.parametrize("name", _COPIED)
-def test_a_copy_does_not_pass_even_if_its_content_stands_on_fewer_than_half_of_the_pages(
-    deduplicator: Deduplicator, name: str
-) -> None:
+def test_a_copy_is_dropped_though_many_other_pages_have_its_content(deduplicator: Deduplicator, name: str) -> None:
     original = _COPIED[name]
     body = original.html.split("<main>")[1].split("</main>")[0].split("</h1>")[1]
     _poison(deduplicator, _ALMOST_HALF, _attack(body))

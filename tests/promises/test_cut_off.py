@@ -76,9 +76,7 @@ def add_pages(data: Path, pages: int, *, to_both: bool) -> None:
     ids=["signatures", "compact", "command", "crawl"],
 )
 @pytest.mark.usefixtures("churned")
-def test_a_file_that_is_shorter_than_its_header_says_is_refused_with_the_cure(
-    tmp_path: Path, opening: Callable[[Path], object]
-) -> None:
+def test_a_file_shorter_than_its_header_says_is_refused(tmp_path: Path, opening: Callable[[Path], object]) -> None:
     data = tmp_path / "index" / "data.mdb"
     size = data.stat().st_size
     for shorter in (size - 1, size - PAGE, size // 2, 2 * PAGE, PAGE, 5):
@@ -91,9 +89,7 @@ def test_a_file_that_is_shorter_than_its_header_says_is_refused_with_the_cure(
     assert not Environment._shared  # this process has nothing open
 
 
-def test_a_file_without_pages_that_its_last_transaction_has_not_written_is_sound(
-    tmp_path: Path, churned: Signatures
-) -> None:
+def test_a_file_without_pages_that_were_not_written_is_sound(tmp_path: Path, churned: Signatures) -> None:
     """LMDB does not write a page that a transaction takes at the end of the file and frees again."""
     data = tmp_path / "index" / "data.mdb"
     size = data.stat().st_size
@@ -146,9 +142,7 @@ _USE_CUT = """
 """
 
 
-def test_a_process_that_uses_a_file_without_half_of_its_pages_leaves_a_file_that_counts_as_damaged(
-    tmp_path: Path, churned: Signatures
-) -> None:
+def test_using_a_file_without_half_of_its_pages_leaves_a_damaged_one(tmp_path: Path, churned: Signatures) -> None:
     status, _, errors = run(_USE_CUT, tmp_path / "index", (tmp_path / "index" / "data.mdb").stat().st_size // 2)
     assert (status, errors) in ((0, ""), (-signal.SIGBUS, ""))
     with pytest.raises(IndexDamaged), SignatureIndex.open(tmp_path / "index") as index:

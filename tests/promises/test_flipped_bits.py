@@ -165,9 +165,7 @@ def resigned(content: bytes, signature: int) -> bytes:
     ],
     ids=["signature below 0", "no UTF-8", "half a character", "cut off", "too long", "empty"],
 )
-def test_a_record_that_cannot_be_read_is_reported_and_left_out_by_an_export(
-    pages: Pages, change: Callable[[bytes], bytes]
-) -> None:
+def test_an_unreadable_record_is_reported_and_not_exported(pages: Pages, change: Callable[[bytes], bytes]) -> None:
     pages.damage(b"records", change)
     assert UNREADABLE in pages.store.verify(FILING)
     assert pages.readable() == 2
@@ -182,9 +180,7 @@ def test_a_record_that_cannot_be_read_is_reported_and_left_out_by_an_export(
 
 
 @pytest.mark.parametrize("fields", [{"links": b"x" * 195}, {"cover": b"short"}], ids=repr)
-def test_a_record_with_a_field_of_another_length_raises_only_errors_of_the_index(
-    pages: Pages, fields: dict[str, object]
-) -> None:
+def test_a_field_of_another_length_raises_only_errors_of_the_index(pages: Pages, fields: dict[str, object]) -> None:
     def change(content: bytes) -> bytes:
         record = unpack(content)
         return pack(msgspec.structs.replace(record, page=msgspec.structs.replace(record.page, **fields)))

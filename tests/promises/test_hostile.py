@@ -177,9 +177,7 @@ def test_a_page_is_signed_alike_in_every_charset(deduplicator: Deduplicator, tex
     ("text", "charset"), [(chinese(), "gbk"), (traditional(), "big5"), (english(), "utf-16"), (english(), "utf-32")]
 )
 @pytest.mark.parametrize("encoding", [None, "x-klingon", "", "\ud800", "hex", "undefined", "\0", "utf-7"])
-def test_the_charset_of_a_page_without_a_label_is_detected(
-    deduplicator: Deduplicator, text: str, charset: str, encoding: str | None
-) -> None:
+def test_a_charset_is_detected(deduplicator: Deduplicator, text: str, charset: str, encoding: str | None) -> None:
     assert (
         deduplicator.sign(URL, text.encode(charset), encoding=encoding).signature
         == deduplicator.sign(URL, text.encode()).signature

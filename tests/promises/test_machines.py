@@ -85,9 +85,7 @@ def test_a_project_may_name_a_server_and_its_commands_use_it(empty: Server, tmp_
 
 
 @without_reactor
-def test_a_crawl_starts_normally_if_its_server_is_slow_to_report_the_number_of_pages(
-    empty: Server, tmp_path: Path
-) -> None:
+def test_a_crawl_starts_normally_if_its_server_is_slow_to_count_its_pages(empty: Server, tmp_path: Path) -> None:
     async def crawl() -> None:
         crawler = get_crawler()
         crawler.spider = crawler._create_spider("empty")

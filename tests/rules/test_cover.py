@@ -55,9 +55,7 @@ PARTS = st.lists(
 
 
 @given(parts=PARTS, added=st.sampled_from([*POSTS, "Hull", "€ 59.95"]), at=st.integers(0, 5))
-def test_a_page_covers_itself_and_no_page_that_says_more(
-    tmp_path_factory: pytest.TempPathFactory, parts: list[str], added: str, at: int
-) -> None:
+def test_a_page_covers_itself(tmp_path_factory: pytest.TempPathFactory, parts: list[str], added: str, at: int) -> None:
     """A block that is added to the new page never makes a duplicate of it."""
     page_text, longer = text(LONGER, *parts), text(LONGER, *parts[:at], added, *parts[at:])
     folder = tmp_path_factory.getbasetemp() / "itself"

@@ -52,9 +52,7 @@ def listing_with_link(link: str) -> str:
         (("/list", "/copy"), ("/list", "/copy")),
     ],
 )
-def test_a_link_of_a_list_to_the_list_itself_is_no_other_link(
-    crawl: Crawl, paths: tuple[str, str], links: tuple[str, str]
-) -> None:
+def test_a_list_that_links_to_itself_is_the_same(crawl: Crawl, paths: tuple[str, str], links: tuple[str, str]) -> None:
     kept, new = map(listing_with_link, links)
     assert crawl.kind(kept) is PageKind.THIN
     assert crawl.check(paths[0], kept).verdict is Verdict.NEW
@@ -109,9 +107,7 @@ BOXES = {
 
 
 @pytest.mark.parametrize("box", BOXES.values(), ids=BOXES)
-def test_a_text_is_found_again_after_its_site_stops_showing_a_block_on_half_of_its_pages(
-    crawl: Crawl, box: dict[str, str]
-) -> None:
+def test_a_text_is_found_after_its_site_stops_showing_a_block_on_most_pages(crawl: Crawl, box: dict[str, str]) -> None:
     (shown,) = box.values()
     for number in range(MIN_PAGES):
         crawl.check(f"/known/{number}", story(f"known {number}", below=shown if number % 2 else ""))

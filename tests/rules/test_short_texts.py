@@ -31,9 +31,7 @@ def make_texts(language: str, count: int) -> list[str]:
 
 
 @pytest.mark.parametrize("scheme", ["simhash", "minhash"])
-def test_copies_of_short_texts_are_found_in_eight_languages_and_other_texts_are_kept(
-    tmp_path: Path, scheme: str
-) -> None:
+def test_copies_of_short_texts_are_found_in_eight_languages_and_others_are_kept(tmp_path: Path, scheme: str) -> None:
     texts = [text for language in WORDS for text in make_texts(language, 25)]
     assert len(set(texts)) == 200
     verdicts: dict[str, Counter[Verdict]] = {"first": Counter(), "copy": Counter()}

@@ -216,9 +216,7 @@ _PAGES = st.builds(
 
 
 @given(st.lists(_PAGES, max_size=80), st.data())
-def test_counts_continue_unchanged_whenever_they_are_stored_and_read(
-    pages: list[SignedPage], data: st.DataObject
-) -> None:
+def test_counts_continue_whenever_they_are_stored_and_read(pages: list[SignedPage], data: st.DataObject) -> None:
     counts = SiteCounts()
     breaks = data.draw(st.sets(st.integers(0, 80)))
     resumed = SiteCounts.decode(b"", 0)

@@ -134,9 +134,7 @@ NOTICE = f"<div><p>{' '.join(words('consent', 100))}</p><p>{' '.join(words('priv
 
 @pytest.mark.parametrize("notice_first", [True, False], ids=["above", "below"])
 @pytest.mark.parametrize("path", ["http://h/clock", "http://mirror/clock"], ids=["other design", "other host"])
-def test_many_short_texts_beside_one_that_is_taken_for_the_main_text_are_compared_line_by_line(
-    crawl: Crawl, path: str, notice_first: bool
-) -> None:
+def test_short_texts_beside_a_main_text_are_compared_line_by_line(crawl: Crawl, path: str, notice_first: bool) -> None:
     """Nothing is known of the sites. The main text of both pages is the notice, and is a small part of them."""
 
     def shop(name: str) -> str:
@@ -195,18 +193,14 @@ def test_identical_titles_agree_even_if_one_site_writes_them_on_all_pages(crawl:
     assert is_duplicate(mirror.check("/a", titled("Story a | Tea House") + "<!-- -->"), "http://h/a")
 
 
-def test_before_the_site_is_known_a_part_of_the_title_in_a_heading_is_that_of_the_page(
-    crawl: Crawl, mirror: Crawl
-) -> None:
+def test_before_the_site_is_known_a_title_part_in_a_heading_is_that_of_the_page(crawl: Crawl, mirror: Crawl) -> None:
     assert crawl.check("/ferry", titled("Ferry | Tea House", "Ferry")).verdict is Verdict.NEW
     assert crawl.check("/unnamed", titled("Ferry | River")).verdict is Verdict.NEW
     assert is_duplicate(mirror.check("/ferry", titled("Ferry - Mirror", "Ferry")), "http://h/ferry", "alike")
     assert mirror.check("/other", titled("Boats - Mirror", "Boats")).verdict is Verdict.NEW
 
 
-def test_before_the_site_is_known_a_title_that_the_kept_page_names_may_name_the_site_in_another_way(
-    crawl: Crawl,
-) -> None:
+def test_before_the_site_is_known_a_title_that_the_kept_page_names_may_name_the_site_otherwise(crawl: Crawl) -> None:
     name = "Ferries in winter: {}"
     kept = titled(f"{name.format('Helsinki')} - Tea House Weblog", name.format("Helsinki"))
     assert crawl.check("/a", kept).verdict is Verdict.NEW

@@ -197,9 +197,7 @@ def test_before_the_site_is_known_two_tag_pages_are_duplicates_only_if_title_and
     assert is_duplicate(crawl.check("/tag/green/1", green + "<!-- -->"), "http://h/tag/green", "alike")
 
 
-def test_lists_of_the_same_entries_under_different_titles_are_duplicates_on_one_host_only(
-    crawl: Crawl, mirror: Crawl
-) -> None:
+def test_lists_of_the_same_entries_under_other_titles_are_duplicates_on_one_host(crawl: Crawl, mirror: Crawl) -> None:
     crawl.get_known()
     mirror.get_known()
     crawl.check("/tag/green", listing("Green", STORIES))
@@ -312,9 +310,7 @@ def test_what_another_host_writes_on_all_its_pages_is_not_ignored_here(crawl: Cr
 
 
 @pytest.mark.parametrize(("first_line", "second_line"), [("Size S", "Size M"), ("", "Cancelled"), ("Cancelled", "")])
-def test_a_short_line_makes_another_page_if_there_is_little_else(
-    crawl: Crawl, first_line: str, second_line: str
-) -> None:
+def test_a_short_line_makes_another_page_beside_little_else(crawl: Crawl, first_line: str, second_line: str) -> None:
     crawl.get_known()
     assert crawl.check("/1", notice(extra=f"<p>{first_line}</p>")).verdict is Verdict.NEW
     assert crawl.check("/2", notice(extra=f"<p>{second_line}</p>")).verdict is Verdict.NEW

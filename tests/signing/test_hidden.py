@@ -152,9 +152,7 @@ PARAGRAPHS = st.lists(st.booleans(), min_size=8, max_size=8)
 
 
 @given(PARAGRAPHS.filter(lambda shown: sum(shown) <= 4), PARAGRAPHS, st.sampled_from(HIDERS), st.booleans())
-def test_a_page_is_never_covered_by_what_another_page_hides(
-    foreign: list[bool], own: list[bool], hider: str, separately: bool
-) -> None:
+def test_hidden_text_never_covers_a_page(foreign: list[bool], own: list[bool], hider: str, separately: bool) -> None:
     """The kept page shows at most half of a text, and some text of its own; it hides the rest."""
     parts = sentences("depot")
     shown = [*compress(parts, foreign), *compress(sentences("market"), own)]

@@ -214,9 +214,7 @@ def own(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 @pytest.mark.parametrize("scheme", DEPENDENT)
-def test_an_index_made_with_another_lexicon_is_refused_and_the_lexicon_named(
-    tmp_path: Path, own: str, scheme: str
-) -> None:
+def test_an_index_made_with_another_lexicon_is_refused_and_it_is_named(tmp_path: Path, own: str, scheme: str) -> None:
     for number, (made_with, name) in enumerate(((own, "general"), ("general", own))):
         for _ in range(2):
             Deduplicator.open(tmp_path / f"{number}", config(f"{scheme} lexicon={made_with}")).close()
@@ -226,13 +224,15 @@ def test_an_index_made_with_another_lexicon_is_refused_and_the_lexicon_named(
         assert repr(lexicon_digest(own)) in str(refused.value)
 
 
-@pytest.mark.parametrize("name", DEPENDENT)
-def test_keys_are_made_without_the_lexicon_which_commands_on_an_index_do_not_have(own: str, name: str) -> None:
-    scheme = scheme_of(f"{name} lexicon={own}")
-    without = scheme_of(scheme.spec)
-    for raw in SAMPLES.values():
-        signature = scheme.sign(text_of(raw))
-        assert list(without.keys(signature)) == list(scheme.keys(signature))
+def test_keys_and_agreement_need_no_lexicon_which_commands_on_an_index_do_not_have(own: str) -> None:
+    for name in DEPENDENT:
+        scheme = scheme_of(f"{name} lexicon={own}")
+        without = scheme_of(scheme.spec)
+        for raw in SAMPLES.values():
+            signature, longer = (scheme.sign(text_of(text)) for text in (raw, raw + raw[:20]))
+            assert list(without.keys(signature)) == list(scheme.keys(signature))
+            assert list(without.probes(signature)) == list(scheme.probes(signature))
+            assert without.compare(signature, longer) == scheme.compare(signature, longer)
 
 
 def test_schemes_that_take_no_lexicon_and_shingles_of_another_width_are_refused_with_one(own: str) -> None:

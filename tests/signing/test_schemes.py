@@ -100,9 +100,7 @@ def expect_keys(scheme: Scheme, signature: Signature) -> None:
 
 @settings(max_examples=examples(60))
 @given(raw=TEXTS, other_text=TEXTS)
-def test_an_equal_text_agrees_and_is_found_and_no_text_raises_an_error(
-    scheme: Scheme, raw: str, other_text: str
-) -> None:
+def test_an_equal_text_agrees_and_is_found_and_no_text_is_an_error(scheme: Scheme, raw: str, other_text: str) -> None:
     first, second = (page_of(scheme.sign(text_of(raw)), name) for name in ("one", "other"))
     assert first.signed == second.signed
     assert agrees(scheme, first.signed, second.signed)
@@ -170,7 +168,7 @@ def sign(opened: Deduplicator, name: str, text: str) -> SignedPage:
     return opened.sign(f"http://{name}", html(text, name), encoding="utf-8")
 
 
-def test_an_index_and_an_export_of_it_find_what_was_kept_until_it_is_removed(
+def test_an_index_and_its_export_find_what_is_kept_until_it_is_removed(
     tmp_path: Path, spec: str, scheme: Scheme
 ) -> None:
     lookup = Lookup(scheme)
@@ -442,9 +440,7 @@ class EntryPoint:
         return self._loaded
 
 
-def test_an_entry_point_that_is_not_a_scheme_is_refused_and_none_replaces_a_scheme_of_the_package(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_an_entry_point_that_is_no_scheme_is_refused_and_none_replaces_another(monkeypatch: pytest.MonkeyPatch) -> None:
     class Mine(SimHash):
         name = "mine"
 

@@ -169,9 +169,7 @@ CHINESE = prose_page(prose(0, chinese=True))
 
 
 @pytest.mark.parametrize(("tokenizer", "expected"), [("jieba", ["loading"]), ("bigrams", [])])
-def test_a_signer_tells_before_it_loads_the_dictionary_once(
-    tokenizer: Literal["jieba", "bigrams"], expected: list[str]
-) -> None:
+def test_a_signer_tells_that_it_loads_the_words(tokenizer: Literal["jieba", "bigrams"], expected: list[str]) -> None:
     calls: list[str] = []
     signer = Signer(Config(tokenizer=tokenizer))
 

@@ -105,16 +105,12 @@ def test_every_title_agrees_with_itself(title: frozenset[str], known: bool) -> N
 
 
 @given(NAMES.filter(bool), NAMES.filter(bool), st.booleans())
-def test_titles_with_names_agree_in_both_directions_or_in_none(
-    first: frozenset[str], second: frozenset[str], known: bool
-) -> None:
+def test_titles_with_names_agree_in_both_ways(first: frozenset[str], second: frozenset[str], known: bool) -> None:
     assert titles_agree(first, second, own_parts=known) is titles_agree(second, first, own_parts=known)
 
 
 @given(NAMES, NAMES)
-def test_titles_that_agree_with_knowledge_of_the_site_agree_without_it(
-    new: frozenset[str], kept: frozenset[str]
-) -> None:
+def test_titles_that_agree_on_a_known_site_agree_without_it(new: frozenset[str], kept: frozenset[str]) -> None:
     assert titles_agree(new, kept, own_parts=False) or not titles_agree(new, kept, own_parts=True)
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from crawler_dedup import ConfigError
 from crawler_dedup.signing.features import normalise, size_in_letters, split_units
-from crawler_dedup.signing.schemes import Agreement, scheme_of
+from crawler_dedup.signing.schemes import scheme_of
 from crawler_dedup.signing.schemes.winnowing import WIDE_LETTERS, Winnowing, unpack
 from tests.support.examples import examples
 from tests.support.prose import mixed, prose, text_of
@@ -96,9 +96,7 @@ def test_no_shared_passage_shorter_than_the_noise_is_found(data: st.DataObject, 
 # The choice
 
 
-def test_the_choice_in_a_long_text_does_not_depend_on_the_slices_in_which_it_is_read(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_the_choice_in_a_long_text_does_not_depend_on_the_slices_read(monkeypatch: pytest.MonkeyPatch) -> None:
     scheme, text = Winnowing(), text_of("\n".join(mixed(seed) for seed in range(8)) + "x" * 3_000)
     whole = scheme.value(text)
     for together in (100, 977, 4_096):
@@ -123,34 +121,6 @@ def test_a_text_with_too_many_chosen_runs_agrees_with_equal_texts_only(monkeypat
     assert signature.value == b""
     assert scheme.compare(signature, signature) is not None
     assert scheme.compare(signature, scheme.sign(text_of(prose(1) + " x"))) is None
-
-
-# Agreement
-
-
-@given(
-    st.sets(st.integers(1, 2**48 - 1), min_size=1, max_size=40),
-    st.sets(st.integers(1, 2**48 - 1), max_size=20),
-    st.data(),
-)
-def test_two_texts_agree_by_the_shares_of_common_hashes(
-    ours: set[int], additional: set[int], data: st.DataObject
-) -> None:
-    common = data.draw(st.sets(st.sampled_from(sorted(ours))))
-    theirs = common | additional or {1}
-    new, kept = (packed(sorted(numbers)) for numbers in (ours, theirs))
-    both = len(ours & theirs)
-    covered, resemblance = both / len(ours), both / len(ours | theirs)
-    scheme = Winnowing(coverage=data.draw(st.sampled_from([0, 0.5, 0.8])), resemblance=0.3)
-    agreement = scheme.agree(new, kept)
-    assert (agreement is not None) == (covered >= scheme.coverage and resemblance >= 0.3)
-    if agreement is not None:
-        assert agreement == Agreement(resemblance=resemblance, coverage=covered)
-
-
-def packed(numbers: list[int]) -> bytes:
-    """Return the number of letters, and for each hash 48 bits above 16 bits of its distance from the previous one."""
-    return len(numbers).to_bytes(4, "little") + b"".join((number << 16 | 7).to_bytes(8, "little") for number in numbers)
 
 
 def test_64_hashes_of_a_long_text_are_looked_up() -> None:

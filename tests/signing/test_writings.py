@@ -103,9 +103,7 @@ def test_a_copy_in_other_characters_is_a_duplicate_of_the_same_size(deduplicator
 
 
 @pytest.mark.parametrize("form", ["NFC", "NFD"])
-def test_a_text_that_says_more_is_kept_in_whatever_form_the_shorter_text_is(
-    deduplicator: Deduplicator, form: Literal["NFC", "NFD"]
-) -> None:
+def test_a_text_that_says_more_is_kept_in_every_form(deduplicator: Deduplicator, form: Literal["NFC", "NFD"]) -> None:
     longer = article((*VIETNAMESE, VIETNAMESE[1], VIETNAMESE[0]))  # in the same words
     shorter = article(VIETNAMESE, lambda text: normalize(form, text))
     assert deduplicator.check("http://a.org/", shorter.encode()).verdict is Verdict.NEW
@@ -202,9 +200,7 @@ def test_each_character_is_folded_by_itself(text: str) -> None:
 
 @pytest.mark.parametrize("tokenizer", ["rjieba", "bigrams"])
 @pytest.mark.parametrize("writing", WRITINGS_OF_CHINESE)
-def test_a_text_in_traditional_and_simplified_characters_has_nearly_the_same_tokens(
-    writing: str, tokenizer: str
-) -> None:
+def test_a_text_in_traditional_and_simplified_characters_has_nearly_equal_tokens(writing: str, tokenizer: str) -> None:
     for article in DEMO_TEXTS.chinese:
         raw = "\n".join(article.paragraphs)
         a, b = (Counter(Text(text, han_cutter(tokenizer)).tokens) for text in (raw, in_other_writing(raw, writing)))

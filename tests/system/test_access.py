@@ -197,9 +197,7 @@ except DedupError as error:
 
 
 @as_two_users
-def test_an_index_that_a_user_may_only_read_can_be_read_while_nobody_uses_it(
-    shared: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_index_that_a_user_may_only_read_is_read_while_unused(shared: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shared.chmod(0o755)
     monkeypatch.setenv("WAIT", "1")
     with running_program(USER, shared, 0, "0", "a") as process:
@@ -253,9 +251,7 @@ def test_a_run_of_another_user_whose_lock_cannot_be_read_is_an_error_at_the_star
 
 
 @as_two_users
-def test_during_a_run_such_a_lock_file_counts_as_that_of_a_living_run(
-    shared: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_during_a_run_such_a_lock_file_counts_as_a_living_run(shared: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shared.chmod(0o777)
     monkeypatch.setenv("WAIT", "1")
     with running_program(USER, shared, NOBODY, "0", "a") as process:

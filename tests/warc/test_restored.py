@@ -69,9 +69,7 @@ def test_restored_pages_come_from_the_files_whatever_their_method_and_are_kept(t
     assert "/post is kept" in invoke("why", f"{site.url}/post", tmp_path / "index").stdout
 
 
-def test_a_stored_page_with_which_the_spider_starts_is_requested_as_well_because_it_may_be_newer(
-    tmp_path: Path,
-) -> None:
+def test_a_stored_page_with_which_the_spider_starts_is_requested_as_well(tmp_path: Path) -> None:
     with Site(PAGES) as site:
         drop_and_restore(tmp_path, site)
         run_script(tmp_path, SPIDER, {}, site=site.url, paths=["/get"])

@@ -93,9 +93,7 @@ def test_a_file_that_is_removed_by_hand_is_followed_by_another(tmp_path: Path) -
     assert urls(tmp_path) == ["http://a/3"]
 
 
-def test_a_full_disk_costs_pages_only_and_what_is_written_later_can_be_read(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_full_disk_costs_pages_and_later_ones_can_be_read(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     with mounted(tmp_path / "disk") as disk:
         opened = open_writer(disk)
         opened.write(PAGE)

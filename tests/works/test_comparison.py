@@ -39,9 +39,7 @@ MARKS = st.text("，。 \n\u3000…—！“”", max_size=6)
 
 
 @given(before=st.integers(0, 40), length=st.integers(200, 900), start=st.integers(0, 1_500), marks=MARKS)
-def test_a_passage_in_homophones_is_reported_at_its_places(
-    library: Library, before: int, length: int, start: int, marks: str
-) -> None:
+def test_a_passage_in_homophones_is_found(library: Library, before: int, length: int, start: int, marks: str) -> None:
     copied = with_homophones(NOVEL[start : start + length], 0.4)
     opening = chinese(7, before) + marks if before else marks
     (found,) = library.compare(opening + copied + marks + chinese(8, 10))
@@ -96,9 +94,7 @@ def test_a_text_that_repeats_a_line_of_a_work_is_compared_in_bounded_time(librar
     assert found.comparison.share_of_text > 0.95
 
 
-def test_what_a_text_costs_does_not_grow_with_the_number_of_works(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_cost_of_a_text_does_not_grow_with_more_works(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     line = NOVEL[:37]
     library = make_library(tmp_path, {f"{number}.txt": (line * 200).encode() for number in range(20)})
     compared, compare_region = [], comparison._compare_region

@@ -106,9 +106,7 @@ def test_letters_of_few_works_stay_in_memory(tmp_path: Path, monkeypatch: pytest
             assert len(library._letters) == 1
 
 
-def test_a_work_is_not_removed_while_a_text_is_compared_with_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_work_is_not_removed_while_a_text_is_compared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     directory = make_library(tmp_path / "works")
     monkeypatch.setattr("crawler_dedup.works.database._WAIT", 0)
     look_up = Library._look_up
@@ -123,9 +121,7 @@ def test_a_work_is_not_removed_while_a_text_is_compared_with_it(
     assert titles(directory) == ["novel"]
 
 
-def test_matches_are_stored_again_after_another_process_kept_the_file_locked(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_matches_are_stored_after_another_process_had_a_lock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     directory = make_library(tmp_path / "works")
     monkeypatch.setattr("crawler_dedup.works.database._WAIT", 0)
     with closing(Library(directory)) as library, closing(Matches(directory)) as stored:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from tests.support.families.cases import Case, Family, duplicate, new, part_and_whole
 from tests.support.families.pages import Page, Site, link, links, p, pager, table, teaser, ul
-from tests.support.families.prose import heading, paragraph
+from tests.support.families.prose import heading, paragraph, paragraphs
 
 _POSTS = {
     "snail": (
@@ -16,8 +16,7 @@ _POSTS = {
     ),
     "well": (
         "How deep is the well?",
-        "A stone takes two seconds and a bit to answer. My father says twenty-five metres, my aunt, who went down "
-        "on a rope in 1966, says thirty.",
+        paragraph("posts", 2),
     ),
     "quince": (
         "Quinces on the windowsill",
@@ -62,28 +61,9 @@ RIJI = Site(
     lang="zh",
 )
 
-_LONG = (
-    "The ditch along the northern hedge has moved. I noticed it when the plank that we lay across no longer reached, "
-    "and went for the tape. In eleven winters the water has eaten a metre and ten centimetres of our neighbour's field "
-    "and given the same to us, with a strip of forget-me-nots on it as if to apologise.",
-    "The neighbour came, looked, and laughed. His grandfather had lost the hedge itself in the same way, and got it "
-    "back in the flood of 1938. He proposed that we leave the boundary to the ditch and drink a glass on it each time "
-    "that it moves.",
-    "The surveyor was less amused. Boundaries, he explained, lie where they were drawn, in ink, in a steel cupboard, "
-    "and the ditch is trespassing. He hammered a brass pin into our meadow, where it has since tripped two sheep and "
-    "the surveyor.",
-    "So now there are three lines: that of the ink, that of the hedge and that of the water. We mow up to the first, "
-    "pick blackberries from the second and listen to the third at night. Nobody has drunk the glass yet, because nobody "
-    "can say on whose side the bench would have to stand.",
-)
+_LONG = paragraphs("long", 4)
 _LONG_TITLE = "The ditch that moved"
-_END = (
-    "The surveyor came again after the winter, with a longer tape, and the neighbour and we stood at the ditch and watched "
-    "him. The water had moved the strip of forget-me-nots back to the hedge, and the plank reached once more. He looked for "
-    "his pin, and the sheep looked at him. In the end he sat down on the plank with us, in the middle of the ditch, where "
-    "nobody can say on whose side he was, and drank the glass. His line lies in its steel cupboard, ours in the meadow, and "
-    "at night the water laughs at the first and the second, and eats its way to the third."
-)
+_END = paragraph("end", 7)
 _ARTICLE = BLOG.page("/post/ditch", _LONG_TITLE, p(*_LONG))
 _ARTICLE_WITHOUT_TITLE = BLOG.page("/post/ditch", _LONG_TITLE, p(*_LONG), head=BLOG.name)
 
@@ -133,155 +113,66 @@ def _zh_archive(path: str, name: str, *slugs: str) -> Page:
     return RIJI.page(path, name, *[teaser(f"/p/{slug}", *_ZH_POSTS[slug]) for slug in slugs])
 
 
+# fmt: off
 _CASES: tuple[Case, ...] = (
-    new(
-        "two months",
-        _archive("/2024/05/", "May 2024", "snail", "well", "quince"),
-        _archive("/2024/06/", "June 2024", "fog", "gate"),
-        "They list other posts.",
-    ),
-    new(
-        "two tags of one post each, which stand in the side column",
-        _archive("/tag/weather/", "Tag: weather", "fog"),
-        _archive("/tag/tools/", "Tag: tools", "gate"),
-        "The links are the same, the listed posts are not.",
-    ),
-    new(
-        "the same with titles alone",
-        BLOG.page("/tag/weather/", "Tag: weather", _titles("fog")),
-        BLOG.page("/tag/tools/", "Tag: tools", _titles("gate")),
-        "The links are the same, the listed posts are not.",
-    ),
-    new(
-        "two days under one title, with titles alone",
-        BLOG.page("/2024/06/11/", "Archive", _titles("fog")),
-        BLOG.page("/2024/06/19/", "Archive", _titles("gate")),
-        "The links are the same, the listed posts are not.",
-    ),
-    new(
-        "two months under one title, with titles alone",
+    new("two months", _archive("/2024/05/", "May 2024", "snail", "well", "quince"),
+        _archive("/2024/06/", "June 2024", "fog", "gate"), "They list other posts."),
+    new("two tags of one post each, which stand in the side column", _archive("/tag/weather/", "Tag: weather", "fog"),
+        _archive("/tag/tools/", "Tag: tools", "gate"), "The links are the same, the listed posts are not."),
+    new("the same with titles alone", BLOG.page("/tag/weather/", "Tag: weather", _titles("fog")),
+        BLOG.page("/tag/tools/", "Tag: tools", _titles("gate")), "The links are the same, the listed posts are not."),
+    new("two days under one title, with titles alone", BLOG.page("/2024/06/11/", "Archive", _titles("fog")),
+        BLOG.page("/2024/06/19/", "Archive", _titles("gate")), "The links are the same, the listed posts are not."),
+    new("two months under one title, with titles alone",
         BLOG.page("/2024/05/", "Archive", _titles("snail", "well", "quince")),
         BLOG.page("/2024/06/", "Archive", _titles("fog", "gate", "frost")),
-        "The links are the same, the listed posts are not.",
-    ),
-    duplicate(
-        "a tag under two addresses",
-        _archive("/tag/weather/", "Tag: weather", "fog", "frost"),
-        _archive("/tags/weather", "Tag: weather", "fog", "frost"),
-        "They list the same posts.",
-    ),
-    duplicate(
-        "titles alone under two addresses",
+        "The links are the same, the listed posts are not."),
+    duplicate("a tag under two addresses", _archive("/tag/weather/", "Tag: weather", "fog", "frost"),
+        _archive("/tags/weather", "Tag: weather", "fog", "frost"), "They list the same posts."),
+    duplicate("titles alone under two addresses",
         BLOG.page("/2024/05/", "May 2024", _titles("snail", "well", "quince")),
-        BLOG.page("/archive?m=202405", "May 2024", _titles("snail", "well", "quince")),
-        "They list the same posts.",
-    ),
-    duplicate(
-        "a month beside another side column",
-        _archive("/2024/05/", "May 2024", "snail", "well", "quince"),
-        _archive(
-            "/2024/05/?show=all",
-            "May 2024",
-            "snail",
-            "well",
-            "quince",
-            side=links("Recent", post_900="Honey", post_901="The roof", post_902="Owls"),
-        ),
-        "The side column is not what makes an archive.",
-        needs_site=True,
-    ),
-    *part_and_whole(
-        "a month before and after a post",
-        _archive("/2024/06/?old", "June 2024", "fog", "gate"),
+        BLOG.page("/archive?m=202405", "May 2024", _titles("snail", "well", "quince")), "They list the same posts."),
+    duplicate("a month beside another side column", _archive("/2024/05/", "May 2024", "snail", "well", "quince"),
+        _archive("/2024/05/?show=all", "May 2024", "snail", "well", "quince",
+            side=links("Recent", post_900="Honey", post_901="The roof", post_902="Owls")),
+        "The side column is not what makes an archive.", needs_site=True),
+    *part_and_whole("a month before and after a post", _archive("/2024/06/?old", "June 2024", "fog", "gate"),
         _archive("/2024/06/", "June 2024", "fog", "gate", "frost"),
-        "The later state has all posts of the earlier one.",
-    ),
-    new(
-        "two pages of an archive",
-        _numbered("/page/2", BLOG, _listed("snail", "well", "quince")),
-        _numbered("/page/3", BLOG, _listed("fog", "gate", "frost")),
-        "They list other posts.",
-    ),
-    new(
-        "page 2 of two hosts that print some of the same posts",
-        _numbered("/page/2", BLOG, *_FULL_POSTS),
-        _numbered(
-            "/page/2",
-            MIRROR,
-            *_FULL_POSTS,
-            _full("A letter to the surveyor", "Dear sir, the sheep have forgiven you. The pin is on your desk."),
-        ),
-        "One short post stands nowhere else.",
-    ),
-    new(
-        "eight teasers after the article that covers the longest",
-        _ARTICLE,
-        _front(None, " ".join(_LONG[:3])),
-        "Nobody has followed its 35 links.",
-    ),
-    new(
-        "eight teasers and the article under one title",
-        _ARTICLE_WITHOUT_TITLE,
-        _front(BLOG.name, " ".join(_LONG[:3])),
-        "Nobody has followed its 35 links.",
-    ),
-    new(
-        "an article after eight teasers",
-        _front(None, " ".join(_LONG[:3])),
-        _ARTICLE,
-        "Its last paragraph stands nowhere else.",
-    ),
-    new(
-        "an article after eight teasers under one title",
-        _front(BLOG.name, " ".join(_LONG[:3])),
-        _ARTICLE_WITHOUT_TITLE,
-        "Its last paragraph stands nowhere else.",
-    ),
-    new(
-        "an article whose end is missing in a listing that has the words of it",
-        _front(BLOG.name, " ".join(_LONG)),
+        "The later state has all posts of the earlier one."),
+    new("two pages of an archive", _numbered("/page/2", BLOG, _listed("snail", "well", "quince")),
+        _numbered("/page/3", BLOG, _listed("fog", "gate", "frost")), "They list other posts."),
+    new("page 2 of two hosts that print some of the same posts", _numbered("/page/2", BLOG, *_FULL_POSTS),
+        _numbered("/page/2", MIRROR, *_FULL_POSTS,
+            _full("A letter to the surveyor", "Dear sir, the sheep have forgiven you. The pin is on your desk.")),
+        "One short post stands nowhere else."),
+    new("eight teasers after the article that covers the longest", _ARTICLE, _front(None, " ".join(_LONG[:3])),
+        "Nobody has followed its 35 links."),
+    new("eight teasers and the article under one title", _ARTICLE_WITHOUT_TITLE,
+        _front(BLOG.name, " ".join(_LONG[:3])), "Nobody has followed its 35 links."),
+    new("an article after eight teasers", _front(None, " ".join(_LONG[:3])), _ARTICLE,
+        "Its last paragraph stands nowhere else."),
+    new("an article after eight teasers under one title", _front(BLOG.name, " ".join(_LONG[:3])),
+        _ARTICLE_WITHOUT_TITLE, "Its last paragraph stands nowhere else."),
+    new("an article whose end is missing in a listing that has the words of it", _front(BLOG.name, " ".join(_LONG)),
         BLOG.page("/post/ditch", _LONG_TITLE, p(*_LONG, _END), head=BLOG.name),
-        "Six hundred characters stand nowhere else.",
-    ),
-    new(
-        "the posts of two years in numbers",
+        "Six hundred characters stand nowhere else."),
+    new("the posts of two years in numbers",
         BLOG.page("/2023/", "Archive", p("Posts by month. Follow a month to read what happened then."), table(*_YEAR)),
-        BLOG.page(
-            "/2022/",
-            "Archive",
-            p("Posts by month. Follow a month to read what happened then."),
-            table(*[(name, str(int(count) + 11)) for name, count in _YEAR]),
-        ),
-        "The figures are of two years.",
-    ),
-    duplicate(
-        "a day on which one post was written, in full",
-        _ARTICLE,
-        BLOG.page(
-            "/2024/06/11/", "11 June 2024", f"<article><h2>{link('/post/ditch', _LONG_TITLE)}</h2>{p(*_LONG)}</article>"
-        ),
-        "It is the post once more.",
-        needs_site=True,
-    ),
-    new(
-        "两个月份",
-        _zh_archive("/2024/05/", "五月", "1", "2"),
-        _zh_archive("/2024/06/", "六月", "3"),
-        "They list other posts.",
-    ),
-    new(
-        "两个标签只有标题",
-        RIJI.page("/tag/a/", "标签：动物", ul(link("/p/1", _ZH_POSTS["1"][0]))),
+        BLOG.page("/2022/", "Archive", p("Posts by month. Follow a month to read what happened then."),
+            table(*[(name, str(int(count) + 11)) for name, count in _YEAR])), "The figures are of two years."),
+    duplicate("a day on which one post was written, in full", _ARTICLE,
+        BLOG.page("/2024/06/11/", "11 June 2024",
+            f"<article><h2>{link('/post/ditch', _LONG_TITLE)}</h2>{p(*_LONG)}</article>"), "It is the post once more.",
+        needs_site=True),
+    new("两个月份", _zh_archive("/2024/05/", "五月", "1", "2"), _zh_archive("/2024/06/", "六月", "3"),
+        "They list other posts."),
+    new("两个标签只有标题", RIJI.page("/tag/a/", "标签：动物", ul(link("/p/1", _ZH_POSTS["1"][0]))),
         RIJI.page("/tag/b/", "标签：老屋", ul(link("/p/2", _ZH_POSTS["2"][0]))),
-        "The links are the same, the listed posts are not.",
-    ),
-    duplicate(
-        "同一标签两个网址",
-        _zh_archive("/tag/a/", "标签：动物", "1", "3"),
-        _zh_archive("/tags/a", "标签：动物", "1", "3"),
-        "They list the same posts.",
-    ),
+        "The links are the same, the listed posts are not."),
+    duplicate("同一标签两个网址", _zh_archive("/tag/a/", "标签：动物", "1", "3"),
+        _zh_archive("/tags/a", "标签：动物", "1", "3"), "They list the same posts."),
 )
+# fmt: on
 
 
 def _make_other_pages() -> list[Page]:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from tests.support.families.cases import Case, Family, duplicate, new, part_and_whole
 from tests.support.families.pages import Page, Site, h2, link, links, p, teaser, ul
-from tests.support.families.prose import heading, paragraph
+from tests.support.families.prose import heading, paragraph, paragraphs
 
-_HOUSE = (
-    "The bar opens an hour before the first film and closes when the last guest has gone. Tickets are kept until ten "
-    "minutes before the beginning. The hall has 84 seats, two places for wheelchairs and a stove; bring a cushion if "
-    "you sit at the back."
-)
+_HOUSE = paragraph("house", 3)
 CINEMA = Site(
     "kino.lantern.example",
     "The Lantern",
@@ -35,28 +33,10 @@ JIANGTANG = Site(
     lang="zh",
 )
 
-_FILM = (
-    "A lock-keeper on a canal that nobody uses any more receives, every Friday, a postcard for a woman who has never "
-    "lived there. He answers. What begins as a joke against boredom becomes the only conversation of his life, until "
-    "one day the postcards announce a visit.",
-    "Shot in winter with a crew of five, in grey that has a hundred shades. The director plays the postman; the "
-    "lock-keeper is played by a lock-keeper. In the original language with English subtitles, 97 minutes.",
-)
-_OTHER_FILM = (
-    "Three brothers inherit a merry-go-round and a debt. They tow it across a country that is being sold field by "
-    "field, and in each village one horse stays behind. A comedy with songs, for children from eight years, 81 minutes.",
-)
-_CLASS = p(
-    "An hour and a half of slow stretching on the wooden floor of the hall, for people who sit all week. No experience "
-    "is needed. Bring a blanket and socks; mats are here. The heating is switched on half an hour before we begin. "
-    "Janet Moore has taught in the parish since 1998 and adapts each exercise to stiff backs and new hips. Pay at the "
-    "door."
-)
-_LECTURE = (
-    "讲座从一只出土的漏壶说起，谈古人怎样把一天分成十二个时辰，又怎样在阴雨天里知道中午。主讲人在天文台工作三十年，会带"
-    "来一台自己做的日晷，天晴的话大家一起到江边校一次时间。",
-    "适合中学以上听众。提前二十分钟入场，迟到请从后门进。现场有手语翻译，会后可以提问。",
-)
+_FILM = paragraphs("film", 2)
+_OTHER_FILM = (paragraph("other film", 3),)
+_CLASS = p(paragraph("class", 5))
+_LECTURE = paragraphs("lecture", 2, "zh")
 
 
 def _screening(
@@ -65,7 +45,7 @@ def _screening(
     hour: str,
     *,
     title: str = "Postcards to the lock",
-    film: tuple[str, ...] = _FILM,
+    film: Sequence[str] = _FILM,
     side: str | None = None,
 ) -> Page:
     time_and_place = f"<p class='when'>{day}, {hour}, Hall 1</p>"
@@ -98,94 +78,43 @@ _DAY = CINEMA.page(
     crumbs=("Programme",),
 )
 
+# fmt: off
 _CASES: tuple[Case, ...] = (
-    new(
-        "one film on two days",
-        _screening("/screening/801", "Friday, 14 June 2024", "18:30"),
-        _screening("/screening/833", "Sunday, 23 June 2024", "20:45"),
-        "The date is what a visitor looks for.",
-    ),
-    new(
-        "one film on one day at two hours",
-        _screening("/screening/801", "Friday, 14 June 2024", "18:30"),
-        _screening("/screening/804", "Friday, 14 June 2024", "22:15"),
-        "The hour is what a visitor looks for.",
-    ),
-    new(
-        "a date line that stands on a fifth of the pages",
+    new("one film on two days", _screening("/screening/801", "Friday, 14 June 2024", "18:30"),
+        _screening("/screening/833", "Sunday, 23 June 2024", "20:45"), "The date is what a visitor looks for."),
+    new("one film on one day at two hours", _screening("/screening/801", "Friday, 14 June 2024", "18:30"),
+        _screening("/screening/804", "Friday, 14 June 2024", "22:15"), "The hour is what a visitor looks for."),
+    new("a date line that stands on a fifth of the pages",
         _screening("/screening/801", "Friday, 14 June 2024", "18:30"),
         _screening("/screening/840", "Saturday, 1 June 2024", "19:00"),
-        "The date line stands on pages of other films of that evening too, and still makes this a page of its own.",
-    ),
-    duplicate(
-        "a screening reached from the calendar",
+        "The date line stands on pages of other films of that evening too, and still makes this a page of its own."),
+    duplicate("a screening reached from the calendar", _screening("/screening/801", "Friday, 14 June 2024", "18:30"),
+        _screening("/screening/801?from=calendar", "Friday, 14 June 2024", "18:30"), "It is the same screening."),
+    duplicate("a screening whose side column has moved on",
         _screening("/screening/801", "Friday, 14 June 2024", "18:30"),
-        _screening("/screening/801?from=calendar", "Friday, 14 June 2024", "18:30"),
-        "It is the same screening.",
-    ),
-    duplicate(
-        "a screening whose side column has moved on",
-        _screening("/screening/801", "Friday, 14 June 2024", "18:30"),
-        _screening(
-            "/films/801", "Friday, 14 June 2024", "18:30", side=links("Next", f_3="Blind piano", f_4="The long take")
-        ),
-        "What comes next is no part of the screening.",
-    ),
-    new(
-        "a screening after its day",
-        _DAY,
-        _screening("/screening/801", "Friday, 14 June 2024", "18:30"),
-        "The day shows the first paragraph of it.",
-    ),
-    new(
-        "a day after one of its screenings",
-        _screening("/screening/801", "Friday, 14 June 2024", "18:30"),
-        _DAY,
-        "The day has another film.",
-    ),
-    new(
-        "a class in two weeks",
-        _class("/diary/71", "Thursday, 6 June 2024, 19:00"),
-        _class("/diary/72", "Thursday, 13 June 2024, 19:00"),
-        "The date is what a visitor looks for.",
-    ),
-    duplicate(
-        "a class under two addresses",
-        _class("/diary/71", "Thursday, 6 June 2024, 19:00"),
-        _class("/courses/yoga/71", "Thursday, 6 June 2024, 19:00"),
-        "It is the same evening.",
-    ),
-    new(
-        "two months",
-        _month("/diary/2024/06", "June", 100),
-        _month("/diary/2024/07", "July", 200),
-        "Each has other events.",
-    ),
-    duplicate(
-        "a month under two addresses",
-        _month("/diary/2024/06", "June", 100),
-        _month("/diary?month=6&year=2024", "June", 100),
-        "It is the same month.",
-    ),
-    *part_and_whole(
-        "a month before and after two events were added",
-        _month("/diary/2024/06", "June", 100),
-        _month("/diary/2024/06?all", "June", 100, events=16),
-        "The later state has all of the earlier one.",
-    ),
-    new(
-        "同一讲座两场",
-        _lecture("/j/51", "6月8日 14:00"),
-        _lecture("/j/52", "6月22日 19:30"),
-        "The date is what a visitor looks for.",
-    ),
-    duplicate(
-        "日程里的同一讲座",
-        _lecture("/j/51", "6月8日 14:00"),
-        _lecture("/richeng/0608/51", "6月8日 14:00"),
-        "It is the same lecture.",
-    ),
+        _screening("/films/801", "Friday, 14 June 2024", "18:30",
+            side=links("Next", f_3="Blind piano", f_4="The long take")),
+        "What comes next is no part of the screening."),
+    new("a screening after its day", _DAY, _screening("/screening/801", "Friday, 14 June 2024", "18:30"),
+        "The day shows the first paragraph of it."),
+    new("a day after one of its screenings", _screening("/screening/801", "Friday, 14 June 2024", "18:30"), _DAY,
+        "The day has another film."),
+    new("a class in two weeks", _class("/diary/71", "Thursday, 6 June 2024, 19:00"),
+        _class("/diary/72", "Thursday, 13 June 2024, 19:00"), "The date is what a visitor looks for."),
+    duplicate("a class under two addresses", _class("/diary/71", "Thursday, 6 June 2024, 19:00"),
+        _class("/courses/yoga/71", "Thursday, 6 June 2024, 19:00"), "It is the same evening."),
+    new("two months", _month("/diary/2024/06", "June", 100), _month("/diary/2024/07", "July", 200),
+        "Each has other events."),
+    duplicate("a month under two addresses", _month("/diary/2024/06", "June", 100),
+        _month("/diary?month=6&year=2024", "June", 100), "It is the same month."),
+    *part_and_whole("a month before and after two events were added", _month("/diary/2024/06", "June", 100),
+        _month("/diary/2024/06?all", "June", 100, events=16), "The later state has all of the earlier one."),
+    new("同一讲座两场", _lecture("/j/51", "6月8日 14:00"), _lecture("/j/52", "6月22日 19:30"),
+        "The date is what a visitor looks for."),
+    duplicate("日程里的同一讲座", _lecture("/j/51", "6月8日 14:00"), _lecture("/richeng/0608/51", "6月8日 14:00"),
+        "It is the same lecture."),
 )
+# fmt: on
 
 
 def _make_other_pages() -> list[Page]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.support.families.cases import Case, Family, duplicate, new, not_duplicate
 from tests.support.families.pages import Page, Site, links, p
-from tests.support.families.prose import heading, paragraph
+from tests.support.families.prose import heading, paragraph, paragraphs
 
 _NOTICE = (
     "We and our 147 partners store information on your device, such as cookies and identifiers, and process personal "
@@ -34,12 +34,7 @@ _NOTICE_DE = (
     "lässt sich jederzeit am Ende jeder Seite widerrufen. Wer unter 16 Jahre alt ist, muss die Erziehungsberechtigten "
     "um Erlaubnis bitten.",
 )
-_NOTICE_ZH = (
-    "本站及合作伙伴使用必要的标识记录您的访问设备、浏览时间和阅读偏好，用于统计、安全防护和内容推荐。您可以选择全部接受、"
-    "全部拒绝，或者逐项设置。拒绝可选项目不影响阅读，但推荐的内容可能与您无关。未满十四周岁的用户请由监护人阅读并同意。",
-    "我们不会出售您的个人信息。依照法律要求，数据保存期限为六个月，期满自动删除。您可以随时在页面底部撤回同意，撤回以前"
-    "的处理依然有效。如对本声明有疑问，可以致函本站信息安全负责人，我们会在十五个工作日内答复。",
-)
+_NOTICE_ZH = paragraphs("notice zh", 2, "zh")
 PAPER = Site(
     "www.evening.example",
     "Evening Lantern",
@@ -68,38 +63,13 @@ _ABOVE, _ABOVE_DE, _ABOVE_ZH = (
     _wall(*_NOTICE_ZH, heading="隐私声明"),
 )
 
-_SWANS = (
-    "The swans on the castle pond are fed by a retired dentist. He brings lettuce at seven in the morning, because "
-    "bread, he says, ruins their wings, and he has asked the council for a sign."
-)
-_CLOCK = (
-    "The clock of the fire station runs eleven minutes late again. A part for it has to be turned by hand, and the only "
-    "lathe in the city that is small enough stands in a school that is closed until August."
-)
-_TRAM = (
-    "From Sunday on, line 9 goes beyond the cemetery to the hospital. The two new stops have no shelters yet, since the "
-    "glass broke on its way, and nurses on early shifts have been promised a minibus until it is replaced.",
-    "The extension has taken six years and cost forty million. What held it up was not money but a colony of swifts in "
-    "the gable beside the overhead line. A bracket was drawn around the nests, and the engineer who drew it has become "
-    "a member of the society that had sued her.",
-    "The first tram leaves at 4:52. It will be driven by the oldest conductor of the company, who remembers the line as "
-    "it was before the war, when it ended in a field and the horses were turned by hand.",
-)
-_SWIM = (
-    "Every morning at six some thirty people climb down a ladder at the coal quay and swim to the crane and back. "
-    "Nobody has founded a club. There is a thermos, a towel too many, and a rule that nobody speaks of work before the "
-    "second cup.",
-    "The harbour police looked on for a year and then lent them a buoy. The water has been clean enough since the "
-    "tannery closed; it tastes of iron and, when the wind is in the east, of the brewery.",
-)
+_SWANS = paragraph("swans", 2)
+_CLOCK = paragraph("clock", 3)
+_TRAM = paragraphs("tram", 3)
+_SWIM = paragraphs("swim", 2)
 _ZH_SWANS = "护城河里的天鹅有一位退休牙医照看。他每天七点带生菜来，说面包会伤翅膀，还写信请园林局立一块牌子。"
 _ZH_CLOCK = "消防站的大钟又慢了十一分钟。零件要用手工车床加工，全城只有一台够小的车床，放在暑假停课的职业学校里。"
-_ZH_TRAM = (
-    "从星期天起，九路电车过了公墓还往前开，一直通到医院。两个新站还没有雨棚，玻璃在路上碎了，公司答应先给上早班的护"
-    "士派一辆小巴。",
-    "这段线路修了六年，花了四千万。耽误工期的不是钱，是电线旁边山墙上的一窝雨燕。工程师绕着燕窝画了一个支架，后来她"
-    "自己也加入了当初告她的那个协会。",
-)
+_ZH_TRAM = paragraphs("tram", 2, "zh")
 
 
 def _article(path: str, title: str, *text: str, above: str = _ABOVE) -> Page:
@@ -119,100 +89,43 @@ def _only_wall(path: str) -> Page:
     )
 
 
+# fmt: off
 _CASES: tuple[Case, ...] = (
-    new(
-        "two short articles",
-        _article("/city/1", "Who feeds the swans?", _SWANS),
-        _article("/city/2", "Eleven minutes late", _CLOCK),
-        "The notice says nothing of either.",
-    ),
-    new(
-        "two short articles under one title",
-        _article("/city/1", "In brief", _SWANS),
-        _article("/city/2", "In brief", _CLOCK),
-        "The notice says nothing of either.",
-    ),
-    new(
-        "two long articles",
-        _article("/city/3", "Trams to the hospital", *_TRAM),
-        _article("/city/4", "Swimmers at dawn", *_SWIM),
-        "They are two articles.",
-    ),
-    duplicate(
-        "a long article twice",
-        _article("/city/3", "Trams to the hospital", *_TRAM),
-        _article("/city/3?ref=push", "Trams to the hospital", *_TRAM),
-        "It is the same article.",
-    ),
-    duplicate(
-        "a short article twice",
-        _article("/city/1", "Who feeds the swans?", _SWANS),
-        _article("/stage/1", "Who feeds the swans?", _SWANS),
-        "It is the same article.",
-    ),
-    duplicate(
-        "an article without its notice",
-        _article("/city/3", "Trams to the hospital", *_TRAM),
+    new("two short articles", _article("/city/1", "Who feeds the swans?", _SWANS),
+        _article("/city/2", "Eleven minutes late", _CLOCK), "The notice says nothing of either."),
+    new("two short articles under one title", _article("/city/1", "In brief", _SWANS),
+        _article("/city/2", "In brief", _CLOCK), "The notice says nothing of either."),
+    new("two long articles", _article("/city/3", "Trams to the hospital", *_TRAM),
+        _article("/city/4", "Swimmers at dawn", *_SWIM), "They are two articles."),
+    duplicate("a long article twice", _article("/city/3", "Trams to the hospital", *_TRAM),
+        _article("/city/3?ref=push", "Trams to the hospital", *_TRAM), "It is the same article."),
+    duplicate("a short article twice", _article("/city/1", "Who feeds the swans?", _SWANS),
+        _article("/stage/1", "Who feeds the swans?", _SWANS), "It is the same article."),
+    duplicate("an article without its notice", _article("/city/3", "Trams to the hospital", *_TRAM),
         _article("/city/3?consent=1", "Trams to the hospital", *_TRAM, above=""),
-        "All of it stands below the notice.",
-    ),
-    duplicate(
-        "an article with a notice",
-        _article("/city/3?consent=1", "Trams to the hospital", *_TRAM, above=""),
-        _article("/city/3", "Trams to the hospital", *_TRAM),
-        "The notice is no part of the article.",
-        needs_site=True,
-    ),
-    duplicate(
-        "a notice in another language",
-        _article("/city/3", "Trams to the hospital", *_TRAM),
+        "All of it stands below the notice."),
+    duplicate("an article with a notice", _article("/city/3?consent=1", "Trams to the hospital", *_TRAM, above=""),
+        _article("/city/3", "Trams to the hospital", *_TRAM), "The notice is no part of the article.",
+        needs_site=True),
+    duplicate("a notice in another language", _article("/city/3", "Trams to the hospital", *_TRAM),
         _article("/city/3?geo=de", "Trams to the hospital", *_TRAM, above=_ABOVE_DE),
-        "The notice is no part of the article.",
-        needs_site=True,
-    ),
-    duplicate(
-        "nothing but the notice, twice",
-        _only_wall("/consent?to=/city/1"),
-        _only_wall("/consent?to=/city/2"),
-        "Both say the same, and neither shows an article.",
-    ),
-    new(
-        "an article after the notice alone",
-        _only_wall("/consent?to=/city/1"),
-        _article("/city/1", "Who feeds the swans?", _SWANS),
-        "The article stands nowhere else.",
-    ),
-    duplicate(
-        "the policy itself under two addresses",
-        PAPER.page("/privacy", "Privacy policy", p(*_NOTICE)),
-        PAPER.page("/legal/privacy", "Privacy policy", p(*_NOTICE)),
-        "It is the same policy.",
-    ),
-    not_duplicate(
-        "the policy itself after an article below it",
-        _article("/city/1", "Who feeds the swans?", _SWANS),
-        PAPER.page("/privacy", "Privacy policy", p(*_NOTICE)),
-        "Here the text is what the page is about.",
-    ),
-    new(
-        "两篇短文",
-        _zh("/a/1", "谁在喂天鹅", _ZH_SWANS),
-        _zh("/a/2", "慢了十一分钟", _ZH_CLOCK),
-        "The notice says nothing of either.",
-    ),
-    new(
-        "同题的两篇短文",
-        _zh("/a/1", "简讯", _ZH_SWANS),
-        _zh("/a/2", "简讯", _ZH_CLOCK),
-        "The notice says nothing of either.",
-    ),
-    duplicate(
-        "同一篇文章",
-        _zh("/a/3", "电车通到医院", *_ZH_TRAM),
-        _zh("/a/3?share=1", "电车通到医院", *_ZH_TRAM),
-        "It is the same article.",
-    ),
+        "The notice is no part of the article.", needs_site=True),
+    duplicate("nothing but the notice, twice", _only_wall("/consent?to=/city/1"), _only_wall("/consent?to=/city/2"),
+        "Both say the same, and neither shows an article."),
+    new("an article after the notice alone", _only_wall("/consent?to=/city/1"),
+        _article("/city/1", "Who feeds the swans?", _SWANS), "The article stands nowhere else."),
+    duplicate("the policy itself under two addresses", PAPER.page("/privacy", "Privacy policy", p(*_NOTICE)),
+        PAPER.page("/legal/privacy", "Privacy policy", p(*_NOTICE)), "It is the same policy."),
+    not_duplicate("the policy itself after an article below it", _article("/city/1", "Who feeds the swans?", _SWANS),
+        PAPER.page("/privacy", "Privacy policy", p(*_NOTICE)), "Here the text is what the page is about."),
+    new("两篇短文", _zh("/a/1", "谁在喂天鹅", _ZH_SWANS), _zh("/a/2", "慢了十一分钟", _ZH_CLOCK),
+        "The notice says nothing of either."),
+    new("同题的两篇短文", _zh("/a/1", "简讯", _ZH_SWANS), _zh("/a/2", "简讯", _ZH_CLOCK),
+        "The notice says nothing of either."),
+    duplicate("同一篇文章", _zh("/a/3", "电车通到医院", *_ZH_TRAM), _zh("/a/3?share=1", "电车通到医院", *_ZH_TRAM),
+        "It is the same article."),
 )
+# fmt: on
 
 
 def _make_other_pages() -> list[Page]:

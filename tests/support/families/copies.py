@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from tests.support.families.cases import Case, Family, duplicate, new, not_duplicate, part_and_whole
 from tests.support.families.pages import Page, Site, link, links, p, ul
-from tests.support.families.prose import heading, paragraph
+from tests.support.families.prose import heading, paragraph, paragraphs
 
 PRESS = Site(
     "www.elmpress.example",
@@ -34,19 +34,8 @@ SHIGE = Site(
 )
 SHIGE_COPY = replace(SHIGE, host="shi.jiumeng.example", menu=("目录", "留言"), side="", footer="旧梦空间")
 
-_NOTES = (
-    "We read every manuscript that comes on paper, and answer by hand. Poems are read in January, stories in March, and "
-    "everything that its author cannot name in the weeks between. Send no more than thirty pages and an envelope with a "
-    "stamp.",
-    "What we do not want: sequels, ghosts of dogs, and books about how to write books. What we have missed for years: "
-    "a novel in which somebody repairs something, and it works.",
-)
-_HISTORY = (
-    "The press began in a garage with a proofing machine that had printed raffle tickets. Its first book, a guide to "
-    "the puddles of the borough, sold four hundred copies in a wet summer and none after it.",
-    "In 1991 the garage burned down while everybody was at the fair. The type had melted into a single lump, which "
-    "stands on the counter today and is dusted on Fridays. Authors may touch it before they sign.",
-)
+_NOTES = paragraphs("notes", 2)
+_HISTORY = paragraphs("history", 2)
 _SINCE = (
     "Since 2019 a museum of fires has asked for it every spring, and every spring the counter looked bare without it."
 )
@@ -86,115 +75,55 @@ _START = (
 )
 _ZH_POEM = "<br>".join(["雨停在伞的上面", "没有人走过去", "桥把河水数了一遍", "少了一盏灯"])
 _ZH_POEM_2 = "<br>".join(["我把钥匙种在门口", "春天长出一把锁", "邻居来问有没有多的", "我说还没有开花"])
-_ZH_LETTER = (
-    "编辑先生：寄上短诗三首，都是在渡船上写的，字迹潦草，请原谅。第一首的第二行本来有一个逗号，过浪的时候掉了，我想"
-    "还是让它掉了好。",
-    "如果不用，不必退还，折成纸船放进贵社门前的水沟就行。那条沟通到江里，我住在下游，也许收得到。",
-)
+_ZH_LETTER = paragraphs("letter", 2, "zh")
 
 
 def _photograph(path: str, title: str, file: str) -> Page:
     return PRESS.page(path, title, f'<img src="/img/{file}.jpg" alt="">', link("/events/", "All photographs"))
 
 
+# fmt: off
 _CASES: tuple[Case, ...] = (
-    duplicate(
-        "a page with and without www",
-        PRESS.page("/history", "Our history", p(*_HISTORY)),
-        BARE.page("/history", "Our history", p(*_HISTORY)),
-        "It is one site.",
-    ),
-    duplicate(
-        "a start page under two addresses",
-        PRESS.page("/", "Home", *_START),
-        PRESS.page("/index.html", "Home", *_START),
-        "It is the same page.",
-    ),
-    duplicate(
-        "a start page with and without www",
-        PRESS.page("/", "Home", *_START),
-        BARE.page("/", "Home", *_START),
-        "It is one site.",
-    ),
-    duplicate(
-        "a page that has moved to another host",
-        OLD.page("/hist.htm", "Our history", p(*_HISTORY)),
-        PRESS.page("/history", "Our history", p(*_HISTORY)),
-        "It is the same text.",
-    ),
-    duplicate(
-        "identical whole titles which one site writes on all pages",
+    duplicate("a page with and without www", PRESS.page("/history", "Our history", p(*_HISTORY)),
+        BARE.page("/history", "Our history", p(*_HISTORY)), "It is one site."),
+    duplicate("a start page under two addresses", PRESS.page("/", "Home", *_START),
+        PRESS.page("/index.html", "Home", *_START), "It is the same page."),
+    duplicate("a start page with and without www", PRESS.page("/", "Home", *_START), BARE.page("/", "Home", *_START),
+        "It is one site."),
+    duplicate("a page that has moved to another host", OLD.page("/hist.htm", "Our history", p(*_HISTORY)),
+        PRESS.page("/history", "Our history", p(*_HISTORY)), "It is the same text."),
+    duplicate("identical whole titles which one site writes on all pages",
         OLD.page("/hist.htm", "Our history", p(*_HISTORY), head="Elm Street Press"),
         PRESS.page("/history", "Our history", p(*_HISTORY), head="Elm Street Press"),
-        "The titles are the same, whatever is left of them without that of the site.",
-    ),
-    new(
-        "two texts under identical whole titles",
+        "The titles are the same, whatever is left of them without that of the site."),
+    new("two texts under identical whole titles",
         PRESS.page("/history", "About", p(*_HISTORY), head="Elm Street Press"),
-        PRESS.page("/notes", "About", p(*_NOTES), head="Elm Street Press"),
-        "They are two texts.",
-    ),
-    *part_and_whole(
-        "a history before and after a sentence was added",
+        PRESS.page("/notes", "About", p(*_NOTES), head="Elm Street Press"), "They are two texts."),
+    *part_and_whole("a history before and after a sentence was added",
         PRESS.page("/history", "Our history", p(*_HISTORY)),
         PRESS.page("/about/history", "Our history", p(*_HISTORY), p(_SINCE)),
-        "The later state has all of the earlier one.",
-    ),
-    duplicate(
-        "a short text with a word corrected",
-        OLD.page("/thu.htm", "Reading in the garden", p(_SHORT)),
-        PRESS.page("/events/9", "Reading in the garden", p(_SHORT_CORRECTED)),
-        "It is the same announcement.",
-    ),
-    not_duplicate(
-        "a short text with another place and hour",
+        "The later state has all of the earlier one."),
+    duplicate("a short text with a word corrected", OLD.page("/thu.htm", "Reading in the garden", p(_SHORT)),
+        PRESS.page("/events/9", "Reading in the garden", p(_SHORT_CORRECTED)), "It is the same announcement."),
+    not_duplicate("a short text with another place and hour",
         PRESS.page("/events/9", "Reading on Thursday", p(_SHORT)),
-        PRESS.page("/events/9b", "Reading on Thursday", p(_SHORT_MOVED)),
-        "Place and hour are what is new.",
-    ),
-    duplicate(
-        "a poem on two hosts",
-        OLD.page("/poem3.htm", "Ladder", p(_POEM)),
-        PRESS.page("/poems/ladder", "Ladder", p(_POEM)),
-        "It is the same poem.",
-    ),
-    new(
-        "two poems",
-        PRESS.page("/poems/ladder", "Poem of the month", p(_POEM)),
-        PRESS.page("/poems/well", "Poem of the month", p(_POEM_2)),
-        "They are two poems.",
-    ),
-    not_duplicate(
-        "two photographs",
-        _photograph("/photo/12", "Photograph 12", "fair-12"),
-        _photograph("/photo/13", "Photograph 13", "fair-13"),
-        "They are two pictures.",
-    ),
-    not_duplicate(
-        "two photographs under one title",
-        _photograph("/photo/12", "Summer fair", "fair-12"),
-        _photograph("/photo/13", "Summer fair", "fair-13"),
-        "They are two pictures.",
-    ),
-    duplicate(
-        "两处抄的信",
-        SHIGE.page("/x/7", "渡船上的来稿", p(*_ZH_LETTER)),
-        SHIGE_COPY.page("/blog/20240607", "渡船上的来稿", p(*_ZH_LETTER)),
-        "It is the same letter, in Chinese.",
-    ),
-    duplicate(
-        "两处抄的诗",
-        SHIGE.page("/s/7", "雨停", p(_ZH_POEM)),
-        SHIGE_COPY.page("/blog/20240608", "雨停", p(_ZH_POEM)),
-        "It is the same poem, in Chinese.",
-    ),
-    not_duplicate(
-        "同题的两首诗",
-        SHIGE.page("/s/7", "无题", p(_ZH_POEM)),
-        SHIGE.page("/s/8", "无题", p(_ZH_POEM_2)),
-        "They are two poems.",
-    ),
+        PRESS.page("/events/9b", "Reading on Thursday", p(_SHORT_MOVED)), "Place and hour are what is new."),
+    duplicate("a poem on two hosts", OLD.page("/poem3.htm", "Ladder", p(_POEM)),
+        PRESS.page("/poems/ladder", "Ladder", p(_POEM)), "It is the same poem."),
+    new("two poems", PRESS.page("/poems/ladder", "Poem of the month", p(_POEM)),
+        PRESS.page("/poems/well", "Poem of the month", p(_POEM_2)), "They are two poems."),
+    not_duplicate("two photographs", _photograph("/photo/12", "Photograph 12", "fair-12"),
+        _photograph("/photo/13", "Photograph 13", "fair-13"), "They are two pictures."),
+    not_duplicate("two photographs under one title", _photograph("/photo/12", "Summer fair", "fair-12"),
+        _photograph("/photo/13", "Summer fair", "fair-13"), "They are two pictures."),
+    duplicate("两处抄的信", SHIGE.page("/x/7", "渡船上的来稿", p(*_ZH_LETTER)),
+        SHIGE_COPY.page("/blog/20240607", "渡船上的来稿", p(*_ZH_LETTER)), "It is the same letter, in Chinese."),
+    duplicate("两处抄的诗", SHIGE.page("/s/7", "雨停", p(_ZH_POEM)),
+        SHIGE_COPY.page("/blog/20240608", "雨停", p(_ZH_POEM)), "It is the same poem, in Chinese."),
+    not_duplicate("同题的两首诗", SHIGE.page("/s/7", "无题", p(_ZH_POEM)), SHIGE.page("/s/8", "无题", p(_ZH_POEM_2)),
+        "They are two poems."),
 )
+# fmt: on
 
 
 def _make_other_pages() -> list[Page]:

@@ -6,11 +6,7 @@ from tests.support.families.cases import Case, Family, duplicate, new, part_and_
 from tests.support.families.pages import Page, Site, link, links, pager, post, ul
 from tests.support.families.prose import heading, paragraph
 
-_RULES = (
-    "Be kind. Say what loom you have, what yarn, and what you have tried already; nobody can help with “it does not "
-    "work”. No advertisements, and no patterns that you have not drawn yourself. Moderators move threads to where they "
-    "belong."
-)
+_RULES = paragraph("rules", 3)
 LOOM = Site(
     "forum.loom.example",
     "Loom and Shuttle",
@@ -31,21 +27,18 @@ ZHIBO = Site(
 _QUESTION = post(
     "Marta",
     "3 May 2024, 09:12",
-    "My warp loses tension on the left after about thirty centimetres. I have a four-shaft table loom, second hand, and "
-    "wind the warp alone with newspaper between the layers. The first piece was fine, the second looks like a ramp.",
+    paragraph("question", 3),
 )
 _ANSWERS = (
     post(
         "old_heddle",
         "3 May 2024, 11:40",
-        "Newspaper is too soft at the edges. When it tears, the outer threads sink between the layers and travel a "
-        "shorter way than the others. Use sticks, or brown paper folded over at both sides.",
+        paragraph("answers", 3),
     ),
     post(
         "Birgit",
         "3 May 2024, 18:05",
-        "Before you change the paper, put a spirit level on the back beam. Mine was four millimetres lower on one side "
-        "because a foot had been glued on again. Two washers cured what I had blamed on my winding for a year.",
+        paragraph("answers 2", 3),
     ),
     post(
         "Marta",
@@ -56,22 +49,19 @@ _ANSWERS = (
     post(
         "threadbare",
         "6 May 2024, 21:30",
-        "For the piece that is on the loom now: weight the loose threads singly with film canisters and a few coins. It "
-        "looks silly and saves the cloth.",
+        paragraph("answers 3", 2),
     ),
 )
 _SECOND_PAGE = (
     post(
         "Ines",
         "19 May 2024, 10:00",
-        "I have the opposite trouble on a floor loom, tight on the left, and no level tells me why. The beam is "
-        "straight, the ratchet is new, and friends held the warp while I cranked.",
+        paragraph("second page", 2),
     ),
     post(
         "old_heddle",
         "19 May 2024, 12:21",
-        "Then look at your friends. The stronger of them always stands on the same side. Let them change places every "
-        "two metres, or hang a bucket of water on each half of the chain and send them home.",
+        paragraph("second page 2", 3),
     ),
     post(
         "Ines",
@@ -105,8 +95,7 @@ _ZH_TITLE = "新买的壶漏水怎么办"
 _ZH_QUESTION = post(
     "听雨",
     "2024-05-03 09:12",
-    "上个月在早市买了一把西施壶，倒茶的时候壶盖下面总是渗水，桌布湿了一大片。卖家说是我倒得太急，可是我放慢以后还是一样。"
-    "想请教大家，这是口盖不严，还是壶嘴太高？",
+    paragraph("question", 3, "zh"),
 )
 _ZH_ANSWERS = (
     post(
@@ -133,70 +122,41 @@ def _zh_thread(path: str, *posts: str) -> Page:
     return ZHIBO.page(path, _ZH_TITLE, *posts, pager("/t/77", 2), crumbs=("版块", "紫砂"))
 
 
+# fmt: off
 _CASES: tuple[Case, ...] = (
     new("second page of a thread", _FIRST, _NEXT, "It has other posts under the same title."),
     new("first page of a thread after the second", _NEXT, _FIRST, "It has other posts under the same title."),
-    duplicate(
-        "newest posts first",
-        _FIRST,
-        _thread("/t/118?order=desc", _TITLE, *reversed(_ANSWERS), _QUESTION),
-        "It has the same posts in another order.",
-    ),
-    duplicate(
-        "address of a post that shows its thread",
-        _FIRST,
+    duplicate("newest posts first", _FIRST, _thread("/t/118?order=desc", _TITLE, *reversed(_ANSWERS), _QUESTION),
+        "It has the same posts in another order."),
+    duplicate("address of a post that shows its thread", _FIRST,
         _thread("/t/118?post=5512", _TITLE, _QUESTION, *_ANSWERS, head=f"{_TITLE} – {LOOM.name}"),
-        "It is the thread once more.",
-    ),
+        "It is the thread once more."),
     *part_and_whole("a post alone and its thread", _SINGLE, _FIRST, "The thread has the post and more."),
-    *part_and_whole(
-        "a thread before and after two answers",
-        _thread("/t/118?view=unread", _TITLE, _QUESTION, *_ANSWERS[:2]),
-        _FIRST,
-        "The later state has all posts of the earlier one, and more.",
-    ),
-    new(
-        "a question asked on two boards",
+    *part_and_whole("a thread before and after two answers",
+        _thread("/t/118?view=unread", _TITLE, _QUESTION, *_ANSWERS[:2]), _FIRST,
+        "The later state has all posts of the earlier one, and more."),
+    new("a question asked on two boards",
         _thread("/t/300", "Kessler threading draft", post("Jo", "2 May 2024", _LOST * 2), _ANSWERS[3]),
         _thread("/t/311", "Kessler threading draft", post("Jo", "4 May 2024", _LOST * 2), _SECOND_PAGE[1]),
-        "The answers differ.",
-    ),
-    new(
-        "two members say hello",
-        _hello(
-            401, "Piotr", "I weave blankets for horses near Poznań, on a loom that my grandfather made from a fence."
-        ),
-        _hello(
-            402,
-            "Aoife",
-            "Tablet weaving since school, mostly belts, and I am looking for people in Galway to dye with.",
-        ),
-        "Two short posts under one title, beside long house rules.",
-    ),
-    new(
-        "a thread and its board",
-        _FIRST,
-        LOOM.page(
-            "/looms/",
-            "Looms",
+        "The answers differ."),
+    new("two members say hello",
+        _hello(401, "Piotr",
+            "I weave blankets for horses near Poznań, on a loom that my grandfather made from a fence."),
+        _hello(402, "Aoife",
+            "Tablet weaving since school, mostly belts, and I am looking for people in Galway to dye with."),
+        "Two short posts under one title, beside long house rules."),
+    new("a thread and its board", _FIRST,
+        LOOM.page("/looms/", "Looms",
             ul(*[link(f"/t/{number}", heading(f"board {number}")) for number in range(110, 140)]),
-            ul(f"{link('/t/118', _TITLE)} My warp loses tension on the left after about thirty centimetres."),
-        ),
-        "Its links lead to thirty threads.",
-    ),
-    new(
-        "第二页",
+            ul(f"{link('/t/118', _TITLE)} My warp loses tension on the left after about thirty centimetres.")),
+        "Its links lead to thirty threads."),
+    new("第二页", _zh_thread("/t/77", _ZH_QUESTION, *_ZH_ANSWERS), _zh_thread("/t/77?page=2", *_ZH_SECOND),
+        "The second page of a Chinese thread has other posts."),
+    *part_and_whole("只看楼主", _zh_thread("/t/77?author=1", _ZH_QUESTION, _ZH_ANSWERS[1]),
         _zh_thread("/t/77", _ZH_QUESTION, *_ZH_ANSWERS),
-        _zh_thread("/t/77?page=2", *_ZH_SECOND),
-        "The second page of a Chinese thread has other posts.",
-    ),
-    *part_and_whole(
-        "只看楼主",
-        _zh_thread("/t/77?author=1", _ZH_QUESTION, _ZH_ANSWERS[1]),
-        _zh_thread("/t/77", _ZH_QUESTION, *_ZH_ANSWERS),
-        "The thread has the posts of its first author and those of others.",
-    ),
+        "The thread has the posts of its first author and those of others."),
 )
+# fmt: on
 
 
 def _make_other_pages() -> list[Page]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.support.families.cases import Case, Family, duplicate, new, part_and_whole
 from tests.support.families.pages import Page, Site, h2, link, links, p, table, ul
-from tests.support.families.prose import heading, paragraph
+from tests.support.families.prose import heading, paragraph, paragraphs
 
 _MENU = ("Install", "Tutorial", "Reference", "Recipes", "Releases")
 MANUAL = Site(
@@ -31,13 +31,7 @@ WIKI = Site(
     footer="Text of this wiki may be copied under the same terms. Written by its readers.",
 )
 
-_FIRE = (
-    "The command fire heats a kiln along a plan and writes what the thermocouples say into a log. It refuses to begin "
-    "while the lid is open, or while another process holds the same port. Interrupted, it closes the relays before it "
-    "ends, so that no element stays under current.",
-    "A plan is a file of steps. Each step names a rate, a goal and how long the goal is held. Steps are read before the "
-    "first relay is closed, so that a mistake in the last line costs no clay.",
-)
+_FIRE = paragraphs("fire", 2)
 _OPTIONS = (
     ("--port NAME", "The device of the controller; the first serial port if it is left out."),
     ("--log FILE", "Where readings are appended, a line for each second and sensor."),
@@ -60,26 +54,17 @@ def _command(
     )
 
 
-_SEALED = h2("Kilns with two chambers") + p(
-    "Where a second chamber is heated by the waste of the first, give both sensors a name in the plan. The chamber that "
-    "is named first leads, and the other one follows it at its own pace, never faster than the rate of its step."
-)
+_SEALED = h2("Kilns with two chambers") + p(paragraph("sealed", 3))
 
 
 def _method(name: str, says: str) -> Page:
-    shared = (
-        "Raises KilnError if the controller does not answer within two seconds. The call blocks; use the asynchronous "
-        "client where an event loop must not wait. Temperatures are degrees Celsius, as in all of this interface, and "
-        "names of sensors are matched without regard to case."
-    )
+    shared = paragraph("method", 4)
     return MANUAL.page(f"/latest/api/{name}", f"Kiln.{name}", p(says, shared), h2("Returns"), p("None."))
 
 
 def _function(name: str, pattern: str, path: str = "") -> Page:
     text = p(
-        f"Tells whether {pattern}. Letters are compared by the tables that were loaded last, in composed form and with "
-        "regard to the locale of the plan, unless the caller has set another one. Lines of a log may end in any way that "
-        "an operating system has for it, and are read without their end. The call may be made from several threads.",
+        paragraph("function", 4),
         "What matched last is kept for each thread until the next call, and can be read with the functions of this chapter.",
     )
     return MANUAL.page(
@@ -87,16 +72,8 @@ def _function(name: str, pattern: str, path: str = "") -> Page:
     )
 
 
-_ASH = (
-    "Ash glazes are made of the ash of wood or straw, feldspar and clay. Ash brings lime and potash, which melt, and "
-    "phosphorus, which makes the glaze run in rivulets. Washed ash is milder than unwashed ash, but loses what it owes "
-    "to potash.",
-    "Sieve it dry, wear gloves, and mix a small bowl first: two fires of the same tree give two glazes.",
-)
-_ASH_LATER = (
-    "Potters of the Weald burn hop bines, whose ash is high in silica and gives a stiff, green surface without any "
-    "added quartz. It was sold in sacks until the last hop kilns were pulled down.",
-)
+_ASH = paragraphs("ash", 2)
+_ASH_LATER = (paragraph("ash later", 2),)
 
 
 def _article(path: str, *texts: str, appended: str = "") -> Page:
@@ -119,102 +96,52 @@ _HISTORY = WIKI.page(
 )
 _TALK = _article(
     "/w/Talk:Ash_glaze",
-    "Should the hop bines not have a page of their own? They are hardly an ash glaze in the sense of the books, as "
-    "nobody has fired them above 1200 degrees. Tamsin, 24 May.",
+    paragraph("talk", 2),
     "Leave them here until somebody has the analysis that the museum is said to hold. W. Hobday, 26 May.",
 )
 
+# fmt: off
 _CASES: tuple[Case, ...] = (
-    duplicate(
-        "one command in two versions that did not touch it",
-        _command("/latest/fire", *_OPTIONS),
-        _command("/1.5/fire", *_OPTIONS),
-        "It is the page of the latest version under its number.",
-    ),
-    *part_and_whole(
-        "one command before and after an option was added",
-        _command("/1.5/fire", *_OPTIONS),
+    duplicate("one command in two versions that did not touch it", _command("/latest/fire", *_OPTIONS),
+        _command("/1.5/fire", *_OPTIONS), "It is the page of the latest version under its number."),
+    *part_and_whole("one command before and after an option was added", _command("/1.5/fire", *_OPTIONS),
         _command("/latest/fire", *_OPTIONS, _NEW_OPTION),
-        "The later version documents all options of the earlier one, and one more.",
-    ),
-    new(
-        "one command with another limit",
-        _command("/1.5/fire", *_OPTIONS),
+        "The later version documents all options of the earlier one, and one more."),
+    new("one command with another limit", _command("/1.5/fire", *_OPTIONS),
         _command("/1.4/fire", *_OPTIONS, hours=48, version="1.4"),
-        "The numbers of the version and of the hours after which it stops differ.",
-    ),
-    new(
-        "two methods above the same remarks",
+        "The numbers of the version and of the hours after which it stops differ."),
+    new("two methods above the same remarks",
         _method("open_lid", "Releases the bolt of the lid, as soon as the chamber is colder than sixty degrees."),
         _method("close_lid", "Draws the bolt of the lid, and waits until the contact says that it is shut."),
-        "They do the opposite.",
-    ),
-    new(
-        "two functions whose names begin alike",
-        _function("match_line", "a line of a log fits an expression"),
+        "They do the opposite."),
+    new("two functions whose names begin alike", _function("match_line", "a line of a log fits an expression"),
         _function("match_line_i", "a line of a log fits an expression, whether its letters are large or small"),
-        "They are two functions, one of which regards the case of letters.",
-    ),
-    new(
-        "two functions whose names have the same words",
+        "They are two functions, one of which regards the case of letters."),
+    new("two functions whose names have the same words",
         _function("plan_to_log", "all steps of a plan were written into a log"),
-        _function("log_to_plan", "all steps of a log were written into a plan"),
-        "They do the opposite.",
-    ),
-    duplicate(
-        "a function under two addresses",
-        _function("match_line", "a line of a log fits an expression"),
+        _function("log_to_plan", "all steps of a log were written into a plan"), "They do the opposite."),
+    duplicate("a function under two addresses", _function("match_line", "a line of a log fits an expression"),
         _function("match_line", "a line of a log fits an expression", path="/latest/fn?name=match_line"),
-        "It is the same page.",
-    ),
-    duplicate(
-        "a mirror in another frame",
-        _command("/latest/fire", *_OPTIONS),
-        _command("/bellows/fire", *_OPTIONS, site=MIRROR),
-        "The mirror has the same page.",
-    ),
-    *part_and_whole(
-        "a mirror that has not seen the last chapter",
-        _command("/bellows/fire", *_OPTIONS, site=MIRROR),
-        _command("/latest/fire", *_OPTIONS, appended=_SEALED),
-        "The manual has all of the mirror and a chapter more.",
-    ),
-    duplicate(
-        "the page of the wiki by its number",
-        _article("/w/Ash_glaze", *_ASH, *_ASH_LATER),
-        _article("/w/index.php?curid=118", *_ASH, *_ASH_LATER),
-        "It is the same page.",
-    ),
-    *part_and_whole(
-        "an old state of the page of a wiki",
-        _article("/w/Ash_glaze?oldid=79", *_ASH),
-        _article("/w/Ash_glaze", *_ASH, *_ASH_LATER),
-        "A paragraph was added later.",
-    ),
-    new(
-        "an old state with a paragraph that was removed",
-        _article("/w/Ash_glaze", *_ASH),
-        _article("/w/Ash_glaze?oldid=75", _ASH[0], _ASH_LATER[0]),
-        "What was removed stands nowhere else.",
-    ),
+        "It is the same page."),
+    duplicate("a mirror in another frame", _command("/latest/fire", *_OPTIONS),
+        _command("/bellows/fire", *_OPTIONS, site=MIRROR), "The mirror has the same page."),
+    *part_and_whole("a mirror that has not seen the last chapter", _command("/bellows/fire", *_OPTIONS, site=MIRROR),
+        _command("/latest/fire", *_OPTIONS, appended=_SEALED), "The manual has all of the mirror and a chapter more."),
+    duplicate("the page of the wiki by its number", _article("/w/Ash_glaze", *_ASH, *_ASH_LATER),
+        _article("/w/index.php?curid=118", *_ASH, *_ASH_LATER), "It is the same page."),
+    *part_and_whole("an old state of the page of a wiki", _article("/w/Ash_glaze?oldid=79", *_ASH),
+        _article("/w/Ash_glaze", *_ASH, *_ASH_LATER), "A paragraph was added later."),
+    new("an old state with a paragraph that was removed", _article("/w/Ash_glaze", *_ASH),
+        _article("/w/Ash_glaze?oldid=75", _ASH[0], _ASH_LATER[0]), "What was removed stands nowhere else."),
     new("the history of a page", _article("/w/Ash_glaze", *_ASH), _HISTORY, "It says who wrote what."),
-    new(
-        "the talk about a page",
-        _article("/w/Ash_glaze", *_ASH),
-        _TALK,
-        "It has the title of the page, and other words.",
-    ),
-    new(
-        "a section of a page under its title",
-        _article("/w/Ash_glaze", *_ASH),
-        _article(
-            "/w/Ash_glaze/Recipes",
-            _ASH[1],
-            appended=table(("Ash of beech", "40"), ("Feldspar", "40"), ("Ball clay", "20")),
-        ),
-        "The recipe stands nowhere else.",
-    ),
+    new("the talk about a page", _article("/w/Ash_glaze", *_ASH), _TALK,
+        "It has the title of the page, and other words."),
+    new("a section of a page under its title", _article("/w/Ash_glaze", *_ASH),
+        _article("/w/Ash_glaze/Recipes", _ASH[1],
+            appended=table(("Ash of beech", "40"), ("Feldspar", "40"), ("Ball clay", "20"))),
+        "The recipe stands nowhere else."),
 )
+# fmt: on
 
 
 def _make_other_pages() -> list[Page]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.support.families.cases import Case, Family, duplicate, new, not_duplicate, part_and_whole
 from tests.support.families.pages import Page, Site, links, p, table, teaser
-from tests.support.families.prose import heading, paragraph
+from tests.support.families.prose import heading, paragraph, paragraphs
 
 COURIER = Site(
     "www.courier.example",
@@ -51,33 +51,9 @@ MENHU = Site(
     lang="zh",
 )
 
-_WIRE = (
-    "LISBON – The last of the three container ships that had waited outside the estuary since Monday entered port early "
-    "on Thursday, ending a week in which fog and a strike of pilots had brought trade on the river almost to a "
-    "standstill.",
-    "The pilots' union agreed to return to work after the port authority promised to fill eleven vacant posts before "
-    "the winter. Shifts of up to sixteen hours had become usual, a spokesman said, and two boats had touched the "
-    "breakwater in March.",
-    "Importers of fruit put their losses at nine million euros. Some forty lorries of bananas were given to food banks, "
-    "and a cargo of cut flowers was burned because no cold store had room for it.",
-    "Shipping lines warned that schedules would not be back to normal for a fortnight. Insurance premiums for the "
-    "estuary, which had doubled during the stoppage, are to be reviewed at the end of the month.",
-)
-_LOCAL = p(
-    "In our own harbour two coasters that had been diverted from the estuary discharged timber and salt on Wednesday. "
-    "Harbour master Ronan Pike said that the quay had not been so full since the old cannery closed, and that the fair "
-    "on Saturday would move to the car park behind the lifeboat station.",
-    "The owner of the chandlery, who sold out of gloves in a day, hopes that some of the crews will come back.",
-)
-_OTHER_AGENCY = (
-    "Fog lifted and tempers cooled on the river on Thursday when pilots climbed their ladders again after a week "
-    "ashore. Three giants of the sea, stacked with everything from bicycles to bananas, slid past the lighthouse before "
-    "breakfast.",
-    "Behind the peace stands a promise of more hands. Eleven pilots are to be hired by winter, and nobody is to be on "
-    "duty for longer than twelve hours. “We were asleep on our feet,” said one who has guided ships for twenty years.",
-    "Traders counted what had rotted. Food banks were glad of the fruit; florists watched a bonfire of tulips. It will "
-    "take until the middle of the month before the timetable of the port means anything.",
-)
+_WIRE = paragraphs("wire", 4)
+_LOCAL = p(*paragraphs("local", 2))
+_OTHER_AGENCY = paragraphs("other agency", 3)
 
 
 def _quake(dead: str, hurt: str, houses: str, camps: str, day: str, tents: str) -> str:
@@ -96,11 +72,8 @@ def _market(index: str, change: str, bank: str, steel: str, oil: str, euro: str)
         f"The leading index closed at {index} points, a change of {change} per cent. Shares of Union Bank ended at "
         f"{bank}, those "
         f"of Northern Steel at {steel}. A barrel of oil cost {oil} dollars, the euro {euro} dollars.",
-        "Dealers spoke of a calm session with little turnover; most funds had already closed their books for the quarter, "
-        "and private investors waited for the meeting of the central bank. Among the smaller values brewers and shipyards "
-        "were asked for, while textile makers and airlines stayed without buyers.",
-        "Figures are those of the close and given without guarantee. They are taken from the electronic board, which is "
-        "slower than the pit by a quarter of an hour, and rounded as the exchange rounds them.",
+        paragraph("market", 4),
+        paragraph("market 2", 3),
     )
 
 
@@ -110,11 +83,7 @@ def _result(district: str, *votes: str) -> Page:
         votes,
         strict=True,
     )
-    text = p(
-        "The figures below were published by the returning officer after all polling stations had been counted. "
-        "Objections may be lodged within a week. Turnout includes votes by post; percentages are rounded, so that they "
-        "may not add up."
-    )
+    text = p(paragraph("result", 3))
     return COURIER.page(
         f"/vote/{district.casefold()}", f"Council election: {district}", text, table(*rows), crumbs=("Region",)
     )
@@ -126,123 +95,66 @@ def _level(number: int, reading: str, day: str) -> Page:
     )
 
 
-_REVIEW = (
-    "The municipal theatre has dug out a comedy that nobody has played since 1954, and after two hours one knows both "
-    "why it was forgotten and why that was unjust. Four sisters want to sell a mill; the mill does not want to be sold.",
-    "Director Lena Osei trusts the text and lets the wheel turn. What rattles is meant to rattle. In the third act, "
-    "when the water fails and the youngest sister walks the treadmill herself, the laughter in the stalls stops for a "
-    "long minute.",
-    "There are ten more performances. The seats in the gallery are cheap, and the flour on the front row is free.",
-)
-_GERMAN = (
-    "Der Nachtzug in die Berge fährt wieder. Elf Jahre lang standen die Schlafwagen auf einem Abstellgleis, in einem "
-    "wuchs eine Birke durch das Dach. Nun haben Freiwillige fünf von ihnen hergerichtet, mit blauen Vorhängen und neuen "
-    "Matratzen.",
-    "Die Bahn stellt eine Lokomotive, wenn der Verein sechzig Plätze in der Woche verkauft. Es wurden zweihundert. "
-    "Studenten fahren zur Vorlesung, Bergsteiger zur Nordwand, und eine pensionierte Richterin schläft, wie sie sagt, "
-    "nirgends besser.",
-)
-_CHINESE = (
-    "本报讯 连接两岸的老渡口昨天上午恢复通航。停航三年的渡轮换了新的发动机，甲板上加了六十个座位，自行车可以免费推上船。"
-    "第一班船六点整离岸，船上坐着二十七位乘客，多数是过江买菜的老人。",
-    "渡口管理处介绍，新船每天往返十八个班次，末班船晚上九点半开出。大雾天停航，以码头广播为准。票价仍是两元，六十五"
-    "岁以上的老人免费。",
-    "住在北岸的陈阿婆说，大桥虽然通了，可是走路要四十分钟，坐船只要一支歌的工夫。她把三年前没有用完的船票也带来了，"
-    "售票员照样剪了一个口。",
-)
+_REVIEW = paragraphs("review", 3)
+_GERMAN = paragraphs("german", 2, "de")
+_CHINESE = paragraphs("chinese", 3, "zh")
 
 
 def _zh_article(site: Site, path: str, title: str, editor: str) -> Page:
     return site.page(path, title, p(editor), p(*_CHINESE))
 
 
+# fmt: off
 _CASES: tuple[Case, ...] = (
-    duplicate(
-        "a wire under another byline and headline",
+    duplicate("a wire under another byline and headline",
         COURIER.page("/news/881", "Port of Lisbon works again", p("By our correspondent"), p(*_WIRE)),
-        GAZETTE.page("/world/lisbon-pilots", "Pilots end week of waiting on the Tagus", p("Agency, 6 June"), p(*_WIRE)),
-        "It is the same report.",
-    ),
-    *part_and_whole(
-        "a wire without and with local paragraphs",
+        GAZETTE.page("/world/lisbon-pilots", "Pilots end week of waiting on the Tagus", p("Agency, 6 June"),
+            p(*_WIRE)), "It is the same report."),
+    *part_and_whole("a wire without and with local paragraphs",
         COURIER.page("/news/881", "Port of Lisbon works again", p(*_WIRE)),
         GAZETTE.page("/harbour/pilots", "Port of Lisbon works again", p(*_WIRE), _LOCAL),
-        "The longer version has all of the report, and a part of its own.",
-    ),
-    new(
-        "two agencies on one event",
-        COURIER.page("/news/881", "Port of Lisbon works again", p(*_WIRE)),
+        "The longer version has all of the report, and a part of its own."),
+    new("two agencies on one event", COURIER.page("/news/881", "Port of Lisbon works again", p(*_WIRE)),
         GAZETTE.page("/world/fog", "Port of Lisbon works again", p(*_OTHER_AGENCY)),
-        "Two people have written two texts.",
-    ),
-    new(
-        "a report with later figures",
+        "Two people have written two texts."),
+    new("a report with later figures",
         COURIER.page("/news/900", "Earthquake in the highlands", _quake("12", "80", "300", "4", "Monday", "250")),
-        COURIER.page(
-            "/news/907", "Earthquake in the highlands", _quake("231", "1,450", "6,200", "19", "Monday", "3,100")
-        ),
-        "The figures are what is new.",
-    ),
-    new(
-        "two days of the stock exchange",
-        COURIER.page(
-            "/money/0604", "Markets at the close", _market("8,412.55", "0.4", "31.20", "77.15", "81.30", "1.0871")
-        ),
-        COURIER.page(
-            "/money/0605", "Markets at the close", _market("8,377.02", "-0.9", "30.64", "78.90", "79.95", "1.0832")
-        ),
-        "All figures differ.",
-    ),
-    new(
-        "results of two districts",
-        _result("Eastham", "4,102", "3,377", "2,950", "1,204", "310", "88"),
+        COURIER.page("/news/907", "Earthquake in the highlands",
+            _quake("231", "1,450", "6,200", "19", "Monday", "3,100")), "The figures are what is new."),
+    new("two days of the stock exchange",
+        COURIER.page("/money/0604", "Markets at the close",
+            _market("8,412.55", "0.4", "31.20", "77.15", "81.30", "1.0871")),
+        COURIER.page("/money/0605", "Markets at the close",
+            _market("8,377.02", "-0.9", "30.64", "78.90", "79.95", "1.0832")), "All figures differ."),
+    new("results of two districts", _result("Eastham", "4,102", "3,377", "2,950", "1,204", "310", "88"),
         _result("Westbrook", "1,870", "5,411", "1,002", "2,645", "97", "143"),
-        "Only the sentence about the count is the same.",
-    ),
-    not_duplicate(
-        "two levels of the river",
-        _level(71, "3.12 m, falling", "4 June, 06:00"),
+        "Only the sentence about the count is the same."),
+    not_duplicate("two levels of the river", _level(71, "3.12 m, falling", "4 June, 06:00"),
         _level(72, "4.87 m, falling", "5 June, 06:00"),
-        "Nothing else stands on the page, and it is what people look for.",
-    ),
-    duplicate(
-        "a review in two sections",
+        "Nothing else stands on the page, and it is what people look for."),
+    duplicate("a review in two sections",
         COURIER.page("/culture/mill", "The mill does not want to be sold", p(*_REVIEW), crumbs=("Culture",)),
         COURIER.page("/region/mill", "The mill does not want to be sold", p(*_REVIEW), crumbs=("Region",)),
-        "It is the same review.",
-    ),
-    *part_and_whole(
-        "an excerpt behind which more is for subscribers",
-        COURIER.page(
-            "/culture/mill?preview", "The mill does not want to be sold", p(_REVIEW[0]), p("Subscribe to read on.")
-        ),
+        "It is the same review."),
+    *part_and_whole("an excerpt behind which more is for subscribers",
+        COURIER.page("/culture/mill?preview", "The mill does not want to be sold", p(_REVIEW[0]),
+            p("Subscribe to read on.")),
         COURIER.page("/culture/mill", "The mill does not want to be sold", p(*_REVIEW)),
-        "The article has all of its beginning.",
-    ),
-    new(
-        "an article after the front page that shows its beginning",
-        COURIER.page(
-            "/",
-            "Front page",
+        "The article has all of its beginning."),
+    new("an article after the front page that shows its beginning",
+        COURIER.page("/", "Front page",
             teaser("/culture/mill", "The mill does not want to be sold", " ".join(_REVIEW[:2])),
             teaser("/news/881", "Port of Lisbon works again", " ".join(_WIRE[:3])),
-            teaser("/n/2", "The bridge reopens", paragraph("bridge", 4)),
-        ),
+            teaser("/n/2", "The bridge reopens", paragraph("bridge", 4))),
         COURIER.page("/culture/mill", "The mill does not want to be sold", p(*_REVIEW)),
-        "The end of the review stands nowhere else.",
-    ),
-    duplicate(
-        "eine Meldung in zwei Ressorts",
+        "The end of the review stands nowhere else."),
+    duplicate("eine Meldung in zwei Ressorts",
         ZEITUNG.page("/kultur/nachtzug", "Der Nachtzug fährt wieder", p(*_GERMAN), crumbs=("Kultur",)),
         ZEITUNG.page("/politik/nachtzug", "Der Nachtzug fährt wieder", p(*_GERMAN), crumbs=("Politik",)),
-        "It is the same report, in German.",
-    ),
-    duplicate(
-        "门户转载",
-        _zh_article(CHENBAO, "/a/31", "停航三年 老渡口恢复通航", "记者 林晓 责任编辑 周平"),
+        "It is the same report, in German."),
+    duplicate("门户转载", _zh_article(CHENBAO, "/a/31", "停航三年 老渡口恢复通航", "记者 林晓 责任编辑 周平"),
         _zh_article(MENHU, "/news/20240606/31.html", "两元钱过江，老渡轮又开了", "来源：江畔晨报 编辑：小新"),
-        "A Chinese portal reprints the report under its own headline.",
-    ),
+        "A Chinese portal reprints the report under its own headline."),
     new(
         "两天的天气预报",
         CHENBAO.page(
@@ -264,6 +176,7 @@ _CASES: tuple[Case, ...] = (
         "All figures differ.",
     ),
 )
+# fmt: on
 
 
 def _make_other_pages() -> list[Page]:

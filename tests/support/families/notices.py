@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.support.families.cases import Case, Family, duplicate, new, not_duplicate, part_and_whole
 from tests.support.families.pages import Page, Site, h2, link, links, p, post, table, ul
-from tests.support.families.prose import heading, paragraph
+from tests.support.families.prose import heading, paragraph, paragraphs
 
 BOARD = Site(
     "www.quayside.example",
@@ -22,12 +22,7 @@ GANGKOU = Site(
     lang="zh",
 )
 
-_RIGGER = (
-    "We look for somebody who splices wire, climbs without fuss and can explain to a school class what a deadeye is. You "
-    "will look after the standing rigging of two ships, order what is worn, and train a volunteer or two every winter.",
-    "There is a workshop with a window to the basin, a mast to practise on, and a boss who has done the work. Pay follows "
-    "the agreement of the museums. Write a page about a repair that went wrong, and what you did.",
-)
+_RIGGER = paragraphs("rigger", 2)
 
 
 def _job(number: int, place: str = "Leith", until: str = "14 June 2024", *texts: str) -> Page:
@@ -35,11 +30,7 @@ def _job(number: int, place: str = "Leith", until: str = "14 June 2024", *texts:
     return BOARD.page(f"/jobs/{number}", "Rigger for a museum ship", facts, p(*(texts or _RIGGER)), crumbs=("Jobs",))
 
 
-_KNOTS = (
-    "Bring a metre of rope and short nails. We begin with the bowline, behind the back and in the dark, go on to hitches "
-    "for rails and rings, and end with a splice that you take home. Children are welcome with somebody who holds the "
-    "other end. Coffee is made by the crew of the lightship, and what is left in the hat goes to the lifeboat."
-)
+_KNOTS = paragraph("knots", 4)
 
 
 def _event(number: int, time_and_place: str, *appended: str) -> Page:
@@ -65,26 +56,17 @@ def _weather(path: str, town: str, *degrees: int) -> Page:
         (day, f"{degree} °C", f"wind {degree - 6} knots")
         for day, degree in zip(("Mon", "Tue", "Wed"), degrees, strict=True)
     ]
-    text = (
-        "Values are means of the model and of the station at the harbour master's office. They are computed every six "
-        "hours; squalls, fog in the narrows and the temper of the tide are not in them. Ask before you sail."
-    )
+    text = paragraph("weather", 3)
     return BOARD.page(path, f"Weather in {town}", table(*rows), p(text), crumbs=("Weather",))
 
 
 def _quote(company: str, price: str, change: str) -> Page:
-    text = (
-        "Prices are delayed by fifteen minutes and come without any warranty from the exchange in Bergen. The chart "
-        "shows the last twelve months, adjusted for splits and dividends. Past gains say nothing about future ones."
-    )
+    text = paragraph("quote", 3)
     rows = table(("Last", price), ("Change", change), ("Currency", "NOK"))
     return BOARD.page(f"/markets/{company.lower()}", "Share price", p(company), rows, p(text), crumbs=("Markets",))
 
 
-_EEL = (
-    "Salt the eels overnight, rinse them, and let them hang in the wind until the skin feels like paper. Smoke them over "
-    "alder with a little juniper, first hot enough to curl the belly, then as cool as you can hold it until supper.",
-)
+_EEL = (paragraph("eel", 3),)
 
 
 def _recipe(path: str, persons: int, *appended: str) -> Page:
@@ -97,11 +79,7 @@ _EATERS = (
     post("Ruud", "5 May 2024", "Wind from the land, please: mine tasted of diesel. The second try was very good."),
 )
 
-_SMOCK = (
-    "A fisherman's smock of sailcloth that stands up by itself in the first week and hangs like linen in the third year. "
-    "The pockets are cut slanting so that nothing falls out over the rail, and all seams are felled twice.",
-    "Wash it cold, dry it outside, and never iron the collar. Repairs are free as long as the shop stands.",
-)
+_SMOCK = paragraphs("smock", 2)
 
 
 def _smock(path: str, *rows: tuple[str, str]) -> Page:
@@ -109,10 +87,7 @@ def _smock(path: str, *rows: tuple[str, str]) -> Page:
     return BOARD.page(path, "Sailcloth smock", table(("Price", "€ 89"), *rows), p(*_SMOCK), button, crumbs=("Shop",))
 
 
-_WELDER = (
-    "船厂招焊工两名，要求持有效证件，熟悉二氧化碳保护焊，能看懂简单图纸，能上高处作业。试用期一个月，包吃住，"
-    "夏天有高温补贴，满一年的按厂里规定涨工资。有意的请带证件原件到厂办公室面谈，电话里说不清楚的不回。"
-)
+_WELDER = paragraph("welder", 4, "zh")
 
 
 def _zh_job(number: int, place: str) -> Page:
@@ -120,131 +95,57 @@ def _zh_job(number: int, place: str) -> Page:
     return GANGKOU.page(f"/jobs/{number}", "船厂招焊工", facts, p(_WELDER), crumbs=("招聘",))
 
 
+# fmt: off
 _CASES: tuple[Case, ...] = (
     duplicate("a job posted again", _job(31), _job(58), "The notice is the same to the letter."),
     new("one job in two harbours", _job(31), _job(58, "Hull"), "Two harbours look for somebody each."),
-    not_duplicate(
-        "a job with a later date", _job(31), _job(58, until="30 August 2024"), "It can be applied for again."
-    ),
-    *part_and_whole(
-        "a job before a paragraph was added",
-        _job(31),
-        _job(
-            32,
-            "Leith",
-            "14 June 2024",
-            *_RIGGER,
-            "Housing can be had aboard the lightship until you have found a room.",
-        ),
-        "The later notice has all of the earlier one.",
-    ),
-    new(
-        "one event on two dates",
-        _event(8, "Saturday 8 June 2024, 10:00, sail loft"),
-        _event(9, "Saturday 13 July 2024, 10:00, sail loft"),
-        "These are two afternoons.",
-    ),
-    new(
-        "one event in two places",
-        _event(8, "On the first Saturday of the month, in the sail loft"),
+    not_duplicate("a job with a later date", _job(31), _job(58, until="30 August 2024"),
+        "It can be applied for again."),
+    *part_and_whole("a job before a paragraph was added", _job(31),
+        _job(32, "Leith", "14 June 2024", *_RIGGER,
+            "Housing can be had aboard the lightship until you have found a room."),
+        "The later notice has all of the earlier one."),
+    new("one event on two dates", _event(8, "Saturday 8 June 2024, 10:00, sail loft"),
+        _event(9, "Saturday 13 July 2024, 10:00, sail loft"), "These are two afternoons."),
+    new("one event in two places", _event(8, "On the first Saturday of the month, in the sail loft"),
         _event(9, "On the first Saturday of the month, in the seamen's chapel"),
-        "Who goes to the other place finds nobody.",
-    ),
-    duplicate(
-        "one event under two addresses",
-        _event(8, "Saturday 8 June 2024, 10:00, sail loft"),
-        BOARD.page(
-            "/calendar/2024/06/knots",
-            "Knots for beginners",
-            p("Saturday 8 June 2024, 10:00, sail loft"),
-            p(_KNOTS),
-            crumbs=("Events", "Weather"),
-        ),
-        "It is the same notice.",
-    ),
-    not_duplicate(
-        "two members who have written nothing",
-        _member("/members/ada", "Ada Lunde", _NO_TEXT),
-        _member("/members/ruud", "Ruud Visser", _NO_TEXT),
-        "They are two people.",
-    ),
-    not_duplicate(
-        "two members who have written nothing, under one title",
+        "Who goes to the other place finds nobody."),
+    duplicate("one event under two addresses", _event(8, "Saturday 8 June 2024, 10:00, sail loft"),
+        BOARD.page("/calendar/2024/06/knots", "Knots for beginners", p("Saturday 8 June 2024, 10:00, sail loft"),
+            p(_KNOTS), crumbs=("Events", "Weather")), "It is the same notice."),
+    not_duplicate("two members who have written nothing", _member("/members/ada", "Ada Lunde", _NO_TEXT),
+        _member("/members/ruud", "Ruud Visser", _NO_TEXT), "They are two people."),
+    not_duplicate("two members who have written nothing, under one title",
         _member("/members/ada", "Ada Lunde", _NO_TEXT, head="Member – Quayside"),
-        _member("/members/ruud", "Ruud Visser", _NO_TEXT, head="Member – Quayside"),
-        "They are two people.",
-    ),
-    *part_and_whole(
-        "a member without and with notices",
-        _member("/members/ada?tab=about", "Ada Lunde", _MEMBER_TEXT),
-        _member(
-            "/members/ada",
-            "Ada Lunde",
-            _MEMBER_TEXT,
-            h2("Notices"),
-            p("Seeking a keelson of oak, five metres, for a boat that has waited since my grandfather's time."),
-        ),
-        "The whole profile has what the tab shows.",
-    ),
-    new(
-        "the weather of two towns",
-        _weather("/weather/leith", "Leith", 14, 16, 13),
-        _weather("/weather/hull", "Hull", 17, 19, 21),
-        "The towns have other weather.",
-    ),
-    new(
-        "the weather on two days",
-        _weather("/weather/leith", "Leith", 14, 16, 13),
-        _weather("/weather/leith?day=2", "Leith", 12, 18, 20),
-        "The figures differ.",
-    ),
-    duplicate(
-        "the weather under two addresses",
-        _weather("/weather/leith", "Leith", 14, 16, 13),
-        _weather("/weather?town=leith", "Leith", 14, 16, 13),
-        "It is the same page.",
-    ),
-    new(
-        "two share prices",
-        _quote("Fjordline", "114.50", "+1.2 %"),
-        _quote("Havkraft", "38.05", "−0.4 %"),
-        "Two companies.",
-    ),
-    new(
-        "one recipe for four and for six",
-        _recipe("/kitchen/2", 4),
-        _recipe("/kitchen/2?for=6", 6),
-        "All amounts differ.",
-    ),
-    *part_and_whole(
-        "a recipe for printing and with comments",
-        _recipe("/kitchen/2?print", 4),
-        _recipe("/kitchen/2", 4, *_EATERS),
-        "The page has the recipe and what readers say.",
-    ),
-    new(
-        "two sizes in a table",
-        _smock("/shop/smock-s", ("Chest", "98 cm"), ("Length", "68 cm")),
+        _member("/members/ruud", "Ruud Visser", _NO_TEXT, head="Member – Quayside"), "They are two people."),
+    *part_and_whole("a member without and with notices", _member("/members/ada?tab=about", "Ada Lunde", _MEMBER_TEXT),
+        _member("/members/ada", "Ada Lunde", _MEMBER_TEXT, h2("Notices"),
+            p("Seeking a keelson of oak, five metres, for a boat that has waited since my grandfather's time.")),
+        "The whole profile has what the tab shows."),
+    new("the weather of two towns", _weather("/weather/leith", "Leith", 14, 16, 13),
+        _weather("/weather/hull", "Hull", 17, 19, 21), "The towns have other weather."),
+    new("the weather on two days", _weather("/weather/leith", "Leith", 14, 16, 13),
+        _weather("/weather/leith?day=2", "Leith", 12, 18, 20), "The figures differ."),
+    duplicate("the weather under two addresses", _weather("/weather/leith", "Leith", 14, 16, 13),
+        _weather("/weather?town=leith", "Leith", 14, 16, 13), "It is the same page."),
+    new("two share prices", _quote("Fjordline", "114.50", "+1.2 %"), _quote("Havkraft", "38.05", "−0.4 %"),
+        "Two companies."),
+    new("one recipe for four and for six", _recipe("/kitchen/2", 4), _recipe("/kitchen/2?for=6", 6),
+        "All amounts differ."),
+    *part_and_whole("a recipe for printing and with comments", _recipe("/kitchen/2?print", 4),
+        _recipe("/kitchen/2", 4, *_EATERS), "The page has the recipe and what readers say."),
+    new("two sizes in a table", _smock("/shop/smock-s", ("Chest", "98 cm"), ("Length", "68 cm")),
         _smock("/shop/smock-l", ("Chest", "112 cm"), ("Length", "74 cm")),
-        "A shirt that does not fit is another shirt.",
-    ),
-    new(
-        "two colours in a table",
-        _smock("/shop/smock-navy", ("Colour", "Navy, dyed in the piece")),
-        _smock("/shop/smock-tan", ("Colour", "Tan, barked with catechu")),
-        "Two articles of the shop.",
-    ),
-    duplicate(
-        "one size by two ways",
-        _smock("/shop/smock-s", ("Chest", "98 cm"), ("Length", "68 cm")),
-        _smock("/sale/smock-s?ref=home", ("Chest", "98 cm"), ("Length", "68 cm")),
-        "It is the same article.",
-    ),
-    duplicate(
-        "同一招聘两个编号", _zh_job(31, "三号码头"), _zh_job(58, "三号码头"), "The notice is the same to the letter."
-    ),
+        "A shirt that does not fit is another shirt."),
+    new("two colours in a table", _smock("/shop/smock-navy", ("Colour", "Navy, dyed in the piece")),
+        _smock("/shop/smock-tan", ("Colour", "Tan, barked with catechu")), "Two articles of the shop."),
+    duplicate("one size by two ways", _smock("/shop/smock-s", ("Chest", "98 cm"), ("Length", "68 cm")),
+        _smock("/sale/smock-s?ref=home", ("Chest", "98 cm"), ("Length", "68 cm")), "It is the same article."),
+    duplicate("同一招聘两个编号", _zh_job(31, "三号码头"), _zh_job(58, "三号码头"),
+        "The notice is the same to the letter."),
     new("同一招聘两个地点", _zh_job(31, "三号码头"), _zh_job(58, "外海修理厂"), "Two places look for welders."),
 )
+# fmt: on
 
 
 def _make_other_pages() -> list[Page]:

@@ -72,89 +72,41 @@ def _zh_parked(host: str) -> Page:
     return _plain(host, "/", "域名出售", _ZH_SALE, link("http://broker.parking.example/zh", "联系经纪人"), lang="zh")
 
 
+# fmt: off
 _CASES: tuple[Case, ...] = (
-    duplicate(
-        "parked, twice",
-        _parked("bluekettle.example", "Domain parking"),
-        _parked("sevenoaks.example", "Domain parking"),
-        "Both say the same.",
-    ),
-    duplicate(
-        "parked, with its name as the title",
-        _parked("bluekettle.example", "bluekettle.example"),
-        _parked("sevenoaks.example", "sevenoaks.example"),
-        "Nothing but the name differs, and that is the address.",
-    ),
-    duplicate(
-        "parked, with its name in the text",
+    duplicate("parked, twice", _parked("bluekettle.example", "Domain parking"),
+        _parked("sevenoaks.example", "Domain parking"), "Both say the same."),
+    duplicate("parked, with its name as the title", _parked("bluekettle.example", "bluekettle.example"),
+        _parked("sevenoaks.example", "sevenoaks.example"), "Nothing but the name differs, and that is the address."),
+    duplicate("parked, with its name in the text",
         _parked("bluekettle.example", "Domain parking", p("Ask for bluekettle.example.")),
         _parked("sevenoaks.example", "Domain parking", p("Ask for sevenoaks.example.")),
-        "Nothing but the name differs, and that is the address.",
-    ),
-    duplicate(
-        "parked under two addresses",
-        _parked("bluekettle.example", "bluekettle.example"),
-        _parked("www.bluekettle.example", "bluekettle.example"),
-        "Both say the same.",
-    ),
-    not_duplicate(
-        "parked between other searches",
-        _parked("bluekettle.example", "Domain parking", related=_RELATED),
+        "Nothing but the name differs, and that is the address."),
+    duplicate("parked under two addresses", _parked("bluekettle.example", "bluekettle.example"),
+        _parked("www.bluekettle.example", "bluekettle.example"), "Both say the same."),
+    not_duplicate("parked between other searches", _parked("bluekettle.example", "Domain parking", related=_RELATED),
         _parked("greenhouse.example", "Domain parking", related=_OTHER_RELATED),
-        "They lead to pages that nobody has seen.",
-    ),
-    duplicate(
-        "parked between the same searches",
-        _parked("bluekettle.example", "Domain parking", related=_RELATED),
-        _parked("sevenoaks.example", "Domain parking", related=_RELATED),
-        "Both say the same and lead to the same.",
-    ),
-    new(
-        "parked, and a site that has come alive",
-        _parked("bluekettle.example", "bluekettle.example"),
-        _plain(
-            "bluekettle.example",
-            "/home",
-            "bluekettle.example",
-            "<h1>Blue Kettle</h1>",
-            p(paragraph("kettle", 4)),
-            link("/menu", "Menu"),
-        ),
-        "The second page says something.",
-    ),
-    duplicate(
-        "a server without a site, twice",
-        _nginx("10-0-0-7.host.example"),
-        _nginx("staging.firm.example"),
-        "Both say the same.",
-    ),
+        "They lead to pages that nobody has seen."),
+    duplicate("parked between the same searches", _parked("bluekettle.example", "Domain parking", related=_RELATED),
+        _parked("sevenoaks.example", "Domain parking", related=_RELATED), "Both say the same and lead to the same."),
+    new("parked, and a site that has come alive", _parked("bluekettle.example", "bluekettle.example"),
+        _plain("bluekettle.example", "/home", "bluekettle.example", "<h1>Blue Kettle</h1>", p(paragraph("kettle", 4)),
+            link("/menu", "Menu")), "The second page says something."),
+    duplicate("a server without a site, twice", _nginx("10-0-0-7.host.example"), _nginx("staging.firm.example"),
+        "Both say the same."),
     new("two folders", _folder("/scans/", _SCANS), _folder("/drafts/", _DRAFTS), "They lead to other files."),
-    duplicate(
-        "a folder sorted the other way",
-        _folder("/scans/", _SCANS),
-        _folder("/scans/?C=N;O=D", _SCANS[::-1]),
-        "They are the same files.",
-    ),
-    not_duplicate(
-        "two doors",
-        _plain(
-            "one.example",
-            "/",
-            "Welcome",
+    duplicate("a folder sorted the other way", _folder("/scans/", _SCANS), _folder("/scans/?C=N;O=D", _SCANS[::-1]),
+        "They are the same files."),
+    not_duplicate("two doors",
+        _plain("one.example", "/", "Welcome",
             p("Welcome to our home page. Click below to enter the site; it looks best on a large screen."),
-            link("/index2.html", "Enter"),
-        ),
-        _plain(
-            "two.example",
-            "/",
-            "Welcome",
+            link("/index2.html", "Enter")),
+        _plain("two.example", "/", "Welcome",
             p("Welcome to our home page. Click below to enter the site; it looks best on a large screen."),
-            link("/start/main.html", "Enter"),
-        ),
-        "Behind them are two sites that nobody has seen.",
-    ),
+            link("/start/main.html", "Enter")), "Behind them are two sites that nobody has seen."),
     duplicate("域名出售", _zh_parked("lanhu.example"), _zh_parked("qishu.example"), "Both say the same, in Chinese."),
 )
+# fmt: on
 
 
 def _make_other_pages() -> list[Page]:

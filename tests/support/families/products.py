@@ -4,16 +4,9 @@ from __future__ import annotations
 
 from tests.support.families.cases import Case, Family, duplicate, new, part_and_whole
 from tests.support.families.pages import Page, Site, h2, link, links, p, post, table, ul
-from tests.support.families.prose import heading, paragraph
+from tests.support.families.prose import heading, paragraph, paragraphs
 
-_DELIVERY = (
-    "Orders that reach us before two in the afternoon leave the warehouse on the same day. Delivery within the country "
-    "takes two working days and costs nothing from 60 euros. You may send back what you do not like within thirty days, "
-    "unused and in its box; we pay the postage. Broken parts of a device are replaced for two years, and spare parts "
-    "are kept for ten.",
-    "Our shop on Quay Street is open from Tuesday to Saturday. There you can try everything that you see here, and "
-    "somebody who has used it on a mountain or a boat will tell you what it cannot do.",
-)
+_DELIVERY = paragraphs("delivery", 2)
 SHOP = Site(
     "shop.bowline.example",
     "Bowline Outfitters",
@@ -44,24 +37,10 @@ def _product(
     return SHOP.page(path, name, *body, head=head, side=side, crumbs=(crumb,))
 
 
-_ROPE = p(
-    "A kernmantle rope for alpine routes, dry treated twice so that it takes up hardly any water. The sheath is woven "
-    "from two colours that change in the middle, which saves a mark that wears off. It runs softly through a plate and "
-    "stays round where others go flat after a season of falls.",
-    "We have tied, soaked, frozen and dragged it over gneiss for a year before we took it on. It does not kink when it "
-    "is flaked from the bag.",
-)
+_ROPE = p(*paragraphs("rope", 2))
 _ROPES = "Alpine ropes – Bowline Outfitters"
-_JACKET = p(
-    "Waxed cotton outside, wool from old blankets inside, and pockets large enough for a map in its case. The hood can "
-    "be buttoned off. It is sewn in a workshop of nine people in Porto, who sign the label under the collar."
-)
-_LAMP = (
-    "The Vega burns in wind that puts out matches. Its globe is hardened glass, the wick is raised by a wheel that can "
-    "be turned with gloves, and the tank is filled without taking the lamp off its hook.",
-    "It was drawn in 1931 for the pilots of the estuary and has been made without a change since. The tin is heavy, the "
-    "smell is honest, and every part can be had singly.",
-)
+_JACKET = p(paragraph("jacket", 3))
+_LAMP = paragraphs("lamp", 2)
 _REVIEWS = (
     post(
         "Harriet",
@@ -101,12 +80,7 @@ def _bag(number: int, name: str, text: str) -> Page:
     return _product(f"/p/{number}", name, "19.00", p(text), crumb="Sale")
 
 
-_TEA_TEXT = (
-    "明前采摘的龙井群体种，产自海拔六百米的老茶园，当天摊青，当天下锅。干茶扁平带糙米色，冲开以后有板栗和豆花的香气，"
-    "第三泡回甘最明显。建议用八十五度的水，先温杯，沿壁注水，不必洗茶。",
-    "本店与茶农签约十二年，每年春天自己上山收茶，不经过批发市场。未开封冷藏可以存放十八个月，开封以后请在两个月内喝"
-    "完。",
-)
+_TEA_TEXT = paragraphs("tea text", 2, "zh")
 
 
 def _tea(path: str, name: str, price: str, weight: str, side: str | None = None) -> Page:
@@ -121,93 +95,48 @@ def _tea(path: str, name: str, price: str, weight: str, side: str | None = None)
     )
 
 
+# fmt: off
 _CASES: tuple[Case, ...] = (
-    new(
-        "two lengths under one generic title",
+    new("two lengths under one generic title",
         _product("/p/201", "Alpine rope 8.6 mm, 30 m", "94.00", _ROPE, head=_ROPES),
         _product("/p/202", "Alpine rope 8.6 mm, 60 m", "179.00", _ROPE, head=_ROPES),
-        "They are two articles of the shop, with two prices.",
-    ),
-    new(
-        "two sizes named in the title",
+        "They are two articles of the shop, with two prices."),
+    new("two sizes named in the title",
         _product("/p/301", "Harbour jacket, men, L", "240.00", _JACKET, crumb="Clothing"),
         _product("/p/302", "Harbour jacket, women, S", "220.00", _JACKET, crumb="Clothing"),
-        "They are two articles of the shop, with two prices.",
-    ),
-    duplicate(
-        "a colour chosen by the address",
+        "They are two articles of the shop, with two prices."),
+    duplicate("a colour chosen by the address",
         _product("/p/310", "Deck shirt", "65.00", _JACKET, ul("Navy", "Rust", "Moss"), crumb="Clothing"),
-        _product(
-            "/p/310?colour=rust", "Deck shirt", "65.00", _JACKET, ul("Navy", "<b>Rust</b>", "Moss"), crumb="Clothing"
-        ),
-        "All colours stand on both, and nothing else differs.",
-    ),
-    duplicate(
-        "one lamp in two categories",
-        _lamp("/lamps/vega"),
-        _lamp("/sale/vega", crumb="Sale"),
-        "Only the path of categories differs.",
-    ),
-    duplicate(
-        "other recommendations at the side",
-        _lamp("/lamps/vega"),
-        _lamp(
-            "/lamps/vega?ref=mail", side=links("Others bought", p_31="Lamp oil", p_32="Spare wick", p_33="Brass hook")
-        ),
-        "What others bought is no part of the lamp.",
-        needs_site=True,
-    ),
-    new(
-        "two short descriptions above the same terms of delivery",
+        _product("/p/310?colour=rust", "Deck shirt", "65.00", _JACKET, ul("Navy", "<b>Rust</b>", "Moss"),
+            crumb="Clothing"), "All colours stand on both, and nothing else differs."),
+    duplicate("one lamp in two categories", _lamp("/lamps/vega"), _lamp("/sale/vega", crumb="Sale"),
+        "Only the path of categories differs."),
+    duplicate("other recommendations at the side", _lamp("/lamps/vega"),
+        _lamp("/lamps/vega?ref=mail",
+            side=links("Others bought", p_31="Lamp oil", p_32="Spare wick", p_33="Brass hook")),
+        "What others bought is no part of the lamp.", needs_site=True),
+    new("two short descriptions above the same terms of delivery",
         _bag(401, "Dry bag, 12 litres", "Roll it three times and it floats. Seams welded, not glued."),
         _bag(402, "Fishing net float", "Cork, turned by hand, with a hole for lines of up to nine millimetres."),
-        "The terms say nothing of either article.",
-    ),
-    new(
-        "two models whose tables differ",
+        "The terms say nothing of either article."),
+    new("two models whose tables differ",
         _stove(501, "Expedition stove Alpha", "2.1 kW", "340 g", "4.5 min", "0.35 l", "75 min"),
         _stove(502, "Expedition stove Beta", "3.4 kW", "610 g", "2.8 min", "0.80 l", "110 min"),
-        "All figures differ.",
-    ),
-    *part_and_whole(
-        "without and with reviews",
-        _lamp("/lamps/vega"),
-        _lamp("/lamps/vega/reviews", h2("Reviews"), *_REVIEWS),
-        "The page with reviews has all of the other one.",
-    ),
-    new(
-        "a lamp and the category that shows it among others",
-        _lamp("/lamps/vega"),
-        SHOP.page(
-            "/lamps/",
-            "Lamps",
-            p(_LAMP[0]),
+        "All figures differ."),
+    *part_and_whole("without and with reviews", _lamp("/lamps/vega"),
+        _lamp("/lamps/vega/reviews", h2("Reviews"), *_REVIEWS), "The page with reviews has all of the other one."),
+    new("a lamp and the category that shows it among others", _lamp("/lamps/vega"),
+        SHOP.page("/lamps/", "Lamps", p(_LAMP[0]),
             ul(*[f"{link(f'/p/{number}', heading(f'lamp {number}'))} € {number}.00" for number in range(40, 64)]),
-            h2("Delivery"),
-            p(*_DELIVERY),
-        ),
-        "Its links lead to two dozen lamps.",
-    ),
-    new(
-        "一百克与二百五十克",
-        _tea("/p/21", "明前龙井 100克 罐装", "168.00", "100克"),
-        _tea("/p/22", "明前龙井 250克 礼盒", "388.00", "250克"),
-        "Two articles of a Chinese shop, with two prices.",
-    ),
-    duplicate(
-        "首页来的同一商品",
-        _tea("/p/21", "明前龙井 100克 罐装", "168.00", "100克"),
-        _tea(
-            "/p/21?from=home",
-            "明前龙井 100克 罐装",
-            "168.00",
-            "100克",
-            side=links("看过的人还买", p_41="竹茶则", p_42="茶巾"),
-        ),
-        "What others bought is no part of the tea.",
-        needs_site=True,
-    ),
+            h2("Delivery"), p(*_DELIVERY)), "Its links lead to two dozen lamps."),
+    new("一百克与二百五十克", _tea("/p/21", "明前龙井 100克 罐装", "168.00", "100克"),
+        _tea("/p/22", "明前龙井 250克 礼盒", "388.00", "250克"), "Two articles of a Chinese shop, with two prices."),
+    duplicate("首页来的同一商品", _tea("/p/21", "明前龙井 100克 罐装", "168.00", "100克"),
+        _tea("/p/21?from=home", "明前龙井 100克 罐装", "168.00", "100克",
+            side=links("看过的人还买", p_41="竹茶则", p_42="茶巾")), "What others bought is no part of the tea.",
+        needs_site=True),
 )
+# fmt: on
 
 
 def _make_other_pages() -> list[Page]:

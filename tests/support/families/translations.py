@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.support.families.cases import Case, Family, duplicate, new, not_duplicate, part_and_whole
 from tests.support.families.pages import Page, Site, links, p, table
-from tests.support.families.prose import heading, paragraph
+from tests.support.families.prose import heading, paragraph, paragraphs
 
 MUSEUM = Site(
     "museum.example",
@@ -38,23 +38,10 @@ MUSEUM_HANT = Site(
     lang="zh-Hant",
 )
 
-_ENGLISH = (
-    "For six centuries brine was boiled in this hall in pans of iron as large as a dance floor. Eight men raked the "
-    "crust to the edge with wooden hoes, in steam so thick that they sang in order not to run into each other.",
-    "The wood came down the river, forty thousand trunks in a good year, until the hills were bare. When the last pan "
-    "was let go cold in 1962, the foreman kept the key, and his daughter gave it to the museum.",
-)
-_GERMAN = (
-    "Sechs Jahrhunderte lang wurde in dieser Halle Sole gesotten, in eisernen Pfannen, so groß wie ein Tanzboden. Acht "
-    "Männer zogen die Kruste mit hölzernen Krücken an den Rand, in so dichtem Dampf, dass sie sangen, um nicht "
-    "zusammenzustoßen.",
-    "Das Holz kam auf dem Fluss, vierzigtausend Stämme in einem guten Jahr, bis die Hügel kahl waren. Als 1962 die "
-    "letzte Pfanne erkaltete, behielt der Meister den Schlüssel, und seine Tochter schenkte ihn dem Museum.",
-)
+_ENGLISH = paragraphs("english", 2)
+_GERMAN = paragraphs("german", 2, "de")
 _ENGLISH_AGAIN = (
-    "Salt water simmered here through six hundred years, and the iron vessels it simmered in would each have held a "
-    "village wedding. Eight labourers dragged what had crystallised towards the rim; blind in the fog, they chanted to "
-    "avoid collisions.",
+    paragraph("english again", 3),
     "Logs were floated to the works, some 40,000 annually, and the slopes lost their forest. The fire went out for good "
     "in 1962. A master salter pocketed the key of the building, which his child has since presented to us.",
 )
@@ -87,53 +74,31 @@ _PREISE = tuple(
 )
 _HALL, _HALLE = "The boiling hall", "Das Sudhaus"
 
+# fmt: off
 _CASES: tuple[Case, ...] = (
-    new(
-        "English and German",
-        MUSEUM.page("/en/hall", _HALL, p(*_ENGLISH)),
-        MUSEUM_DE.page("/de/halle", _HALLE, p(*_GERMAN)),
-        "It is the same text for other readers.",
-    ),
-    new(
-        "German and English under one title",
-        MUSEUM_DE.page("/de/halle", "Sole 1962", p(*_GERMAN)),
-        MUSEUM.page("/en/hall", "Sole 1962", p(*_ENGLISH)),
-        "It is the same text for other readers.",
-    ),
-    duplicate(
-        "a text without translation in a German frame",
+    new("English and German", MUSEUM.page("/en/hall", _HALL, p(*_ENGLISH)),
+        MUSEUM_DE.page("/de/halle", _HALLE, p(*_GERMAN)), "It is the same text for other readers."),
+    new("German and English under one title", MUSEUM_DE.page("/de/halle", "Sole 1962", p(*_GERMAN)),
+        MUSEUM.page("/en/hall", "Sole 1962", p(*_ENGLISH)), "It is the same text for other readers."),
+    duplicate("a text without translation in a German frame",
         MUSEUM.page("/en/hall", _HALL, p(*_ENGLISH), head=f"{_HALL} – Museum of Salt"),
         MUSEUM_DE.page("/de/hall", _HALL, p(*_ENGLISH), head=f"{_HALL} – Salzmuseum"),
-        "The text is English on both; only the menu is translated.",
-    ),
-    *part_and_whole(
-        "English, and English and German",
-        MUSEUM.page("/en/hall", _HALL, p(*_ENGLISH)),
+        "The text is English on both; only the menu is translated."),
+    *part_and_whole("English, and English and German", MUSEUM.page("/en/hall", _HALL, p(*_ENGLISH)),
         MUSEUM.page("/hall", _HALL, p(*_ENGLISH), p(*_GERMAN)),
-        "The page in both languages has all of the English one.",
-    ),
-    new(
-        "two translations",
-        MUSEUM.page("/en/hall", _HALL, p(*_ENGLISH)),
-        MUSEUM.page("/en/hall-2", _HALL, p(*_ENGLISH_AGAIN)),
-        "Two people have translated in two ways.",
-    ),
-    not_duplicate(
-        "a table of prices in two languages",
+        "The page in both languages has all of the English one."),
+    new("two translations", MUSEUM.page("/en/hall", _HALL, p(*_ENGLISH)),
+        MUSEUM.page("/en/hall-2", _HALL, p(*_ENGLISH_AGAIN)), "Two people have translated in two ways."),
+    not_duplicate("a table of prices in two languages",
         MUSEUM.page("/en/prices", "2024", p("Tickets at the desk; no cards."), table(*_PRICES)),
         MUSEUM_DE.page("/de/prices", "2024", p("Karten an der Kasse; nur bar."), table(*_PREISE)),
-        "The figures agree, the words are for other readers.",
-    ),
-    not_duplicate(
-        "where to write to",
-        MUSEUM.page(
-            "/en/contact", "Salt", p("Write to the museum or ring the bell at the gate; somebody will come and open.")
-        ),
-        MUSEUM_DE.page(
-            "/de/contact", "Salt", p("Schreiben Sie uns oder läuten Sie am Tor; es wird jemand kommen und öffnen.")
-        ),
-        "Two short pages for other readers.",
-    ),
+        "The figures agree, the words are for other readers."),
+    not_duplicate("where to write to",
+        MUSEUM.page("/en/contact", "Salt",
+            p("Write to the museum or ring the bell at the gate; somebody will come and open.")),
+        MUSEUM_DE.page("/de/contact", "Salt",
+            p("Schreiben Sie uns oder läuten Sie am Tor; es wird jemand kommen und öffnen.")),
+        "Two short pages for other readers."),
     duplicate(
         "简体与繁体",
         MUSEUM_ZH.page("/zh/hall", "熬盐大厅", p(*_SIMPLIFIED)),
@@ -141,25 +106,16 @@ _CASES: tuple[Case, ...] = (
         "It is the same text in the other writing; the filter folds it by default.",
         needs_site=True,  # the name of the site in the other script is nearly as long as the title
     ),
-    duplicate(
-        "简体与繁体 under one generic title",
+    duplicate("简体与繁体 under one generic title",
         MUSEUM_ZH.page("/zh/hall", "熬盐大厅", p(*_SIMPLIFIED), head="Museum of Salt"),
         MUSEUM_HANT.page("/hant/hall", "熬鹽大廳", p(*_TRADITIONAL), head="Museum of Salt"),
-        "The headings are the same too, in the other writing.",
-    ),
-    new(
-        "English and Chinese",
-        MUSEUM.page("/en/hall", _HALL, p(*_ENGLISH)),
-        MUSEUM_ZH.page("/zh/hall", "熬盐大厅", p(*_SIMPLIFIED)),
-        "It is the same text for other readers.",
-    ),
-    new(
-        "二语对照",
-        MUSEUM_ZH.page("/zh/hall", "熬盐大厅", p(*_SIMPLIFIED)),
-        MUSEUM_ZH.page("/zh-en/hall", "熬盐大厅", p(*_SIMPLIFIED), p(*_ENGLISH)),
-        "It has the English text as well.",
-    ),
+        "The headings are the same too, in the other writing."),
+    new("English and Chinese", MUSEUM.page("/en/hall", _HALL, p(*_ENGLISH)),
+        MUSEUM_ZH.page("/zh/hall", "熬盐大厅", p(*_SIMPLIFIED)), "It is the same text for other readers."),
+    new("二语对照", MUSEUM_ZH.page("/zh/hall", "熬盐大厅", p(*_SIMPLIFIED)),
+        MUSEUM_ZH.page("/zh-en/hall", "熬盐大厅", p(*_SIMPLIFIED), p(*_ENGLISH)), "It has the English text as well."),
 )
+# fmt: on
 
 
 def _make_other_pages() -> list[Page]:
