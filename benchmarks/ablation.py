@@ -16,11 +16,11 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks.evaluate import KnownPair, count_by_property, without_knowledge
 from crawler_dedup import Config
-from crawler_dedup.evaluation import pairs
 from crawler_dedup.evaluation.counts import Counts
 from crawler_dedup.evaluation.labelled import LabelledSet, read_folder
-from crawler_dedup.evaluation.pairs import DirectionResult, PairResult, sign_documents
+from crawler_dedup.evaluation.pairs import DirectionResult, PairResult, evaluate_pairs, sign_documents
 from crawler_dedup.rules.table import OTHER_LINKS, SAME_BYTES, TABLE, Rule, decide
 from tests.support.data import DATA, require_data
 
@@ -72,9 +72,9 @@ def evaluate_stage(folder: Path, sets: Sequence[LabelledSet], stage: Stage) -> l
     rules = [rule for rule in TABLE if rule.name in (*stage.rules, "alike")]
     if SAME_BYTES not in stage.rules:
         rules.insert(0, _NO_THIN_PAGES)
-    results = pairs.evaluate_pairs(sets, signed, config)
+    results = evaluate_pairs(sets, signed, config)
     if not stage.knows_sites:
-        results = [result.with_nothing_learned() for result in results]
+        results = [without_knowledge(result, config) for result in results]
     return [
         replace(result, forward=_decide(result.forward, rules), backward=_decide(result.backward, rules))
         for result in results
@@ -97,11 +97,11 @@ def main() -> None:
     parser.add_argument("folder", nargs="?", type=Path, default=DATA)
     given = parser.parse_args()
     require_data(given.folder)
-    sets = read_folder(given.folder)
+    sets = read_folder(given.folder, KnownPair)
     rows = ("all", "page–page", "lists", "human", "templated-entity", "templated-reference")
     table = Table("", *rows, title="precision / recall on labelled pairs")
     for stage in STAGES:
-        parts = pairs.count_by_part(evaluate_stage(given.folder, sets, stage))
+        parts = count_by_property(evaluate_stage(given.folder, sets, stage))
         counts_of_row = {part or name or "all": counts for name, part, counts in parts}
         table.add_row(stage.name, *(_cell(counts_of_row[name]) if name in counts_of_row else "–" for name in rows))
     Console(width=190).print(table)

@@ -21,11 +21,12 @@ from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks.evaluate import KnownPair, are_content_pages
 from crawler_dedup import Config
 from crawler_dedup.cli.progress import progress_bars
 from crawler_dedup.evaluation.counts import Counts
 from crawler_dedup.evaluation.labelled import read_folder
-from crawler_dedup.evaluation.pairs import PARTS, PairResult, count_outcomes, evaluate_pairs, sign_documents
+from crawler_dedup.evaluation.pairs import PairResult, count_outcomes, evaluate_pairs, sign_documents
 from crawler_dedup.hamming import BITS, Numbers
 from crawler_dedup.signedpage import PageKind
 from tests.support.data import DATA, require_data
@@ -173,14 +174,13 @@ def main() -> None:
     parser.add_argument("--svg", type=Path, help="file for a drawing of the figures")
     given = parser.parse_args()
     require_data(given.folder)
-    config, sets = Config(tokenizer=given.tokenizer), read_folder(given.folder)
+    config, sets = Config(tokenizer=given.tokenizer), read_folder(given.folder, KnownPair)
     with progress_bars() as start:
         documents = sign_documents(given.folder, sets, config, 1, start("reading", None))
     results = evaluate_pairs(sets, documents, config)
-    (_, are_pages), *_ = PARTS
     curves = {
         "all pairs": _counts_by_signature(results),
-        "two content pages": _counts_by_signature([result for result in results if are_pages(result.labelled)]),
+        "two content pages": _counts_by_signature(list(filter(are_content_pages, results))),
     }
     texts = [document.page.signature for document in documents.values() if document.page.kind is PageKind.TEXT]
     in_order = np.sort(np.array(texts, dtype=np.uint64))

@@ -18,11 +18,11 @@ import msgspec
 import numpy as np
 
 from benchmarks.edits import EditedPair, edited_sets, is_chinese
+from benchmarks.evaluate import PARTS
 from crawler_dedup.config import MAP_SIZE, Config
 from crawler_dedup.evaluation.counts import Counts
 from crawler_dedup.evaluation.labelled import LabelledSet
 from crawler_dedup.evaluation.pairs import (
-    PARTS,
     DocumentKey,
     PairResult,
     SignedDocument,
@@ -259,8 +259,7 @@ def _count_labelled(
     names = dict.fromkeys(result.set_name for result in results)
     set_counts = [count(part, partial(lambda part, result: result.set_name == part, part)) for part in names]
     set_counts.append(count("all", lambda _: True))
-    for part, belongs in PARTS:
-        set_counts.append(count(part, partial(lambda belongs, result: belongs(result.labelled), belongs)))
+    set_counts.extend(count(part, belongs) for part, belongs in PARTS)
     set_counts.append(count("Chinese", lambda result: chinese[result.a.text] and chinese[result.b.text]))
     return [counts for counts in set_counts if counts.alone != Counts()]
 

@@ -25,6 +25,7 @@ from rich.table import Table
 from rich.text import Text
 
 from benchmarks import peers
+from benchmarks.evaluate import KnownPair
 from benchmarks.peers import PERMUTATIONS, SEED
 from benchmarks.scheme_comparison import SchemeResult, compare_schemes
 from crawler_dedup import Config
@@ -234,7 +235,7 @@ def main() -> None:
     parser.add_argument("--tokenizer", default="rjieba" if find_spec("rjieba") else "jieba")
     given = parser.parse_args()
     require_data(given.folder)
-    sets, config = read_folder(given.folder), Config(tokenizer=given.tokenizer, extractor=given.extractor)
+    sets, config = read_folder(given.folder, KnownPair), Config(tokenizer=given.tokenizer, extractor=given.extractor)
     with progress_bars() as start:
 
         def compare(names: Sequence[str], lookups: int) -> list[SchemeResult]:

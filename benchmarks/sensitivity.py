@@ -20,12 +20,12 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.edits import is_chinese
+from benchmarks.evaluate import KnownPair, are_content_pages, site_of
 from crawler_dedup import Config
 from crawler_dedup.cli.progress import progress_bars
 from crawler_dedup.evaluation.counts import Counts
 from crawler_dedup.evaluation.labelled import LabelledSet, read_folder
 from crawler_dedup.evaluation.pairs import (
-    PARTS,
     DocumentKey,
     PairResult,
     SignedDocument,
@@ -50,7 +50,6 @@ VARIANTS = (DEFAULT, *(f"{DEFAULT} {options}" for options in (*OPTIONS, *TOGETHE
 DISTANCES = (3, MAX_DISTANCE)
 LEAST_CHARS = 500
 
-_ARE_PAGES = PARTS[0][1]
 _CONSOLE = Console(width=170)
 
 Insert = Callable[[random.Random, bool, Sequence[str]], list[str]]
@@ -207,8 +206,8 @@ def leave_one_out(
     """
     right = {
         name: {
-            site: count_outcomes([result for result in of_variant.results if result.source == site], decide)
-            for site in {result.source for result in of_variant.results}
+            site: count_outcomes([result for result in of_variant.results if site_of(result) == site], decide)
+            for site in {site_of(result) for result in of_variant.results}
         }
         for name, of_variant in measured.items()
     }
@@ -242,7 +241,7 @@ def print_tables(measured: Mapping[str, Measured]) -> None:
     for column in ("options", *INSERTS):
         copies.add_column(column, justify="left" if column == "options" else "right", no_wrap=True)
     for name, of_variant in measured.items():
-        alone = [_cell(of_variant.alone(k, lambda result: _ARE_PAGES(result.labelled))) for k in DISTANCES]
+        alone = [_cell(of_variant.alone(k, are_content_pages)) for k in DISTANCES]
         ruled = of_variant.with_rules(MAX_DISTANCE)
         options = name.removeprefix(DEFAULT).strip() or "(default)"
         table.add_row(options, *alone, _cell(ruled), str(ruled.false), str(ruled.missed))
@@ -268,7 +267,7 @@ def main() -> None:
     parser.add_argument("--tokenizer", default="rjieba" if find_spec("rjieba") else "jieba")
     given = parser.parse_args()
     require_data(given.folder)
-    sets = read_folder(given.folder)
+    sets = read_folder(given.folder, KnownPair)
     with progress_bars() as start:
         documents = sign_documents(given.folder, sets, Config(tokenizer=given.tokenizer), 1, start("reading", None))
         perturbed = perturb(documents, given.texts)

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 import click
+from rich.table import Table
 from rich.text import Text
 
 from crawler_dedup.cli.options import jobs_option, json_option, settings_option
 from crawler_dedup.cli.progress import progress_bars
 from crawler_dedup.cli.project import JUDGED, project_directory, read_config
-from crawler_dedup.cli.terminal import make_console, make_table, print_json, printable, quantity
+from crawler_dedup.cli.terminal import make_console, make_table, print_json, printable
 from crawler_dedup.config import Config, setting_name
 from crawler_dedup.decision import describe_figures
 from crawler_dedup.errors import DedupError
@@ -47,7 +48,7 @@ def evaluate(folder: Path | None, settings: Sequence[str], jobs: int, errors: in
 
     Two files in FOLDER describe the pages, with a JSON object on each line. docs.jsonl has the pages, each with its HTML
     file in FOLDER; pairs.jsonl has pairs of them. Label 1: a crawl may drop one of the two because the other is kept. 0: it
-    may not. "grey": people would argue about it.
+    may not. "grey": people would argue about it, so it is not counted.
 
     \b
       docs.jsonl   {"id": "1", "url": "https://example.org/1", "html": "1.html"}
@@ -88,41 +89,35 @@ def evaluate(folder: Path | None, settings: Sequence[str], jobs: int, errors: in
 
 def _print_tables(results: Sequence[PairResult], config: Config) -> None:
     console = make_console()
+    console.print(counts_table(pairs.count_by_part(results)))
+    console.print(_LEGEND, soft_wrap=True)
+    console.print(f"Tokenizer: {config.tokenizer}")
+    if config.scheme == "simhash":
+        console.print(distances_table(results))
+
+
+def counts_table(rows: Iterable[tuple[str, str, Counts]]) -> Table:
+    """Make a table of *rows* (set, part, counts); the set ``""`` is all sets, the part ``""`` a whole set."""
     table = make_table("", right=_COUNT_COLUMNS)
-    for name, part, counts in pairs.count_by_part(results):
+    for name, part, counts in rows:
         if not name and not part:
             table.add_section()
         table.add_row(Text(f"  {part}" if part else name or "all"), *_count_cells(counts))
-    console.print(table)
-    console.print(_LEGEND, soft_wrap=True)
-    precision, recall = pairs.average_over_sites(results)
-    console.print(
-        f"Mean over sites: precision {_format_figure(precision.value)} (of {quantity(precision.sites, 'site')}),"
-        f" recall {_format_figure(recall.value)} (of {recall.sites})",
-        soft_wrap=True,
-    )
-    console.print(f"Tokenizer: {config.tokenizer}")
-    if grey := pairs.grey_shares(results):
-        table = make_table("grey pairs, by labelled resemblance (j_sub)", right=("pairs", "dropped", "share (95 %)"))
-        for name, share in grey:
-            table.add_row(name, str(share.total), str(share.hits), format_share(share))
-        console.print(table)
-    if config.scheme == "simhash":
-        table = make_table("DEDUP_MAX_DISTANCE", right=_COUNT_COLUMNS)
-        for distance, counts in enumerate(pairs.count_by_distance(results)):
-            table.add_row(str(distance), *_count_cells(counts))
-        console.print(table)
+    return table
+
+
+def distances_table(results: Sequence[PairResult]) -> Table:
+    """Make a table of the outcomes for each DEDUP_MAX_DISTANCE."""
+    table = make_table("DEDUP_MAX_DISTANCE", right=_COUNT_COLUMNS)
+    for distance, counts in enumerate(pairs.count_by_distance(results)):
+        table.add_row(str(distance), *_count_cells(counts))
+    return table
 
 
 def format_share(share: Share) -> str:
     """Return a share with its interval, ``0.950 (0.764–0.991)``."""
     low, high = share.interval
-    return f"{_format_figure(share.value)} ({_format_figure(low)}–{_format_figure(high)})" if share.total else "–"
-
-
-def _format_figure(value: float | None) -> str:
-    """Return ``0.950``, or a dash for ``None``."""
-    return "–" if value is None else f"{value:.3f}"
+    return f"{share.value:.3f} ({low:.3f}–{high:.3f})" if share.total else "–"
 
 
 def _count_cells(counts: Counts) -> list[str]:
@@ -143,21 +138,13 @@ def _page_line(document: SignedDocument) -> str:
 
 
 def _print_lines(results: Sequence[PairResult], config: Config) -> None:
-    precision, recall = pairs.average_over_sites(results)
     settings = asdict(replace(config, index=without_credentials(config.index)))
-    first = {
-        "settings": {setting_name(name): value for name, value in settings.items()},
-        "site_precision": precision._asdict(),
-        "site_recall": recall._asdict(),
-    }
-    print_json("evaluation", [first])
+    print_json("evaluation", [{"settings": {setting_name(name): value for name, value in settings.items()}}])
     rows = (
         {"set": name, "part": part, "counts": _count_fields(counts)}
         for name, part, counts in pairs.count_by_part(results)
     )
     print_json("evaluation_counts", rows)
-    grey = ({"j_sub": name, "dropped": _share_fields(share)} for name, share in pairs.grey_shares(results))
-    print_json("grey_pairs", grey)
     if config.scheme == "simhash":
         distances = (
             {"max_distance": distance, "counts": _count_fields(counts)}

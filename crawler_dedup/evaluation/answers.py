@@ -21,7 +21,6 @@ from crawler_dedup.journal.reader import Selection
 from crawler_dedup.signedpage import SignedPage
 from crawler_dedup.signing.text import unpack_text
 from crawler_dedup.system.files import open_replacement
-from crawler_dedup.urls import host_of
 
 Label = Literal[0, 1]
 """The same values as the label of a labelled pair: 1 for a duplicate, 0 for any other page."""
@@ -145,7 +144,7 @@ class Answers:
             return
         entry = answer.entry
         id_new, id_kept = self._add_document(entry.url, new), self._add_document(entry.duplicate_of, kept)
-        self._append("pairs.jsonl", LabelledPair(id_new, id_kept, answer.label, source=host_of(entry.url)))
+        self._append("pairs.jsonl", LabelledPair(id_new, id_kept, answer.label))
         self._with_pages.add(_pair_of(entry))
 
     def _add_document(self, url: str, content: PageContent) -> str:

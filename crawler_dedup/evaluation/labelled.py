@@ -50,29 +50,14 @@ class LabelledPair(msgspec.Struct, frozen=True):
     Attributes:
         id_a: identifier of one page.
         id_b: identifier of the other.
-        label: 1 for duplicates, 0 for other pairs, "grey" for pairs on which people would disagree.
-        kind_a: "page", or the kind of list that the page is; ``""`` if it is not known.
-        kind_b: the same for the other page.
+        label: 1 for duplicates, 0 for other pairs, "grey" for pairs on which people would disagree: they are not counted.
         category: a part of the file for which results are reported separately.
-        source: the site, or another origin that pairs have in common.
-        j_sub: resemblance of the two texts by a measure that does not depend on this package, 0 to 1.
-        min_chars: length of the shorter text without the site's furniture, in characters.
     """
 
     id_a: str
     id_b: str
     label: Literal[0, 1, "grey"]
-    kind_a: str = ""
-    kind_b: str = ""
     category: str = ""
-    source: str = ""
-    j_sub: float | None = None
-    min_chars: int | None = None
-
-    @property
-    def has_list(self) -> bool:
-        """Whether at least one of the two pages is known to be a list."""
-        return not {self.kind_a, self.kind_b} <= {"page", ""}
 
 
 @dataclass(frozen=True)
@@ -84,8 +69,11 @@ class LabelledSet:
     pairs: tuple[LabelledPair, ...]
 
 
-def read_folder(folder: Path) -> list[LabelledSet]:
+def read_folder(folder: Path, pair_type: type[LabelledPair] = LabelledPair) -> list[LabelledSet]:
     """Read every set in *folder*, then every set in its direct subfolders, in the order of their paths.
+
+    Args:
+        pair_type: decodes a pair, perhaps with more fields.
 
     Raises:
         DedupError: there is no set, or a set cannot be used; the message names file and line.
@@ -100,7 +88,7 @@ def read_folder(folder: Path) -> list[LabelledSet]:
         name = name or folder.resolve().name
         if name in sets:
             raise DedupError(f"{path}: the set {name} exists twice, uncompressed and gzipped.")
-        sets[name] = _read_set(folder, name, path, path.with_name(f"{stem}{_DOCUMENTS}"))
+        sets[name] = _read_set(folder, name, path, path.with_name(f"{stem}{_DOCUMENTS}"), pair_type)
     if not sets and (folder / ANSWERS).exists():
         raise DedupError(
             f"The answers of `crawler-dedup judge` in {folder} have no pages to evaluate: `crawler-dedup judge --fetch`"
@@ -136,7 +124,9 @@ def _stem(pairs: Path) -> str | None:
     return stem if end in ("", ".gz") and (not stem or stem.endswith(".")) else None
 
 
-def _read_set(folder: Path, name: str, pairs_file: Path, documents_file: Path) -> LabelledSet:
+def _read_set(
+    folder: Path, name: str, pairs_file: Path, documents_file: Path, pair_type: type[LabelledPair]
+) -> LabelledSet:
     if not documents_file.is_file():
         documents_file = documents_file.with_name(f"{documents_file.name}.gz")
     if not documents_file.is_file():
@@ -147,7 +137,7 @@ def _read_set(folder: Path, name: str, pairs_file: Path, documents_file: Path) -
         if (before.html, before.text) != (document.html, document.text):
             raise DedupError(f"{documents_file}, line {number}: {document.id!r} is the identifier of another page too.")
     pairs, used = [], {}
-    for number, pair in _read_lines(pairs_file, LabelledPair):
+    for number, pair in _read_lines(pairs_file, pair_type):
         for identifier in (pair.id_a, pair.id_b):
             if identifier not in documents:
                 raise DedupError(f"{pairs_file}, line {number}: {documents_file.name} has no document {identifier!r}.")
@@ -167,7 +157,7 @@ def _check_path(folder: Path, document: Document, line_name: str) -> None:
         raise DedupError(f"{line_name}: there is no HTML file {path}.")
 
 
-_Line = TypeVar("_Line", Document, LabelledPair)
+_Line = TypeVar("_Line", bound=msgspec.Struct)
 
 
 def _read_lines(path: Path, kind: type[_Line]) -> Iterator[tuple[int, _Line]]:

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from xxhash import xxh3_64_hexdigest
 
 from crawler_dedup.config import Config
-from crawler_dedup.evaluation.counts import Counts, Share
+from crawler_dedup.evaluation.counts import Counts
 from crawler_dedup.evaluation.labelled import Document, LabelledPair, LabelledSet, read_body
 from crawler_dedup.hamming import MAX_DISTANCE
 from crawler_dedup.rules import table
@@ -24,20 +24,13 @@ from crawler_dedup.rules.filing import trim, with_site_keys
 from crawler_dedup.rules.matcher import pair_of
 from crawler_dedup.rules.pair import Pair
 from crawler_dedup.rules.sites import Sites
-from crawler_dedup.signedpage import PageKind, SignedPage
+from crawler_dedup.signedpage import SignedPage
 from crawler_dedup.signing.lookup import Lookup
 from crawler_dedup.signing.schemes import Scheme, scheme_of
 from crawler_dedup.signing.signer import cached_signer
 from crawler_dedup.system.callbacks import Advance
 from crawler_dedup.system.processes import map_in_processes
 from crawler_dedup.urls import placeholder_address
-
-SHORT = 250
-"""A pair counts as short if its shorter text has fewer characters than this, without the site's furniture."""
-THIN_PAGES = "thin pages"
-"""The row of pairs whose pages both have too little main text, so that they are compared by their blocks."""
-NOTHING_LEARNED = "nothing learned"
-"""The row of all pairs, judged as if nothing were known about their sites."""
 
 _OPENING_CHARS = 100
 
@@ -111,7 +104,6 @@ class PairResult:
         b: the other page.
         forward: the result for *a* if *b* is kept.
         backward: the result for *b* if *a* is kept.
-        config: the settings with which it was decided.
     """
 
     set_name: str
@@ -120,7 +112,6 @@ class PairResult:
     b: SignedDocument
     forward: DirectionResult
     backward: DirectionResult
-    config: Config
 
     @property
     def is_duplicate(self) -> bool:
@@ -140,23 +131,6 @@ class PairResult:
         return not (self.a.page.unsigned or self.b.page.unsigned)
 
     @property
-    def are_thin(self) -> bool:
-        """Whether the rules compare both pages by their blocks, because they have too little main text."""
-        return self.a.page.kind is self.b.page.kind is PageKind.THIN
-
-    @property
-    def is_site_known(self) -> bool:
-        """Whether something is known about the site of one of the pages."""
-        pair = self.forward.pair
-        return pair.new_site.is_known or pair.kept_site.is_known
-
-    def with_nothing_learned(self) -> PairResult:
-        """Return the result as if nothing were known about the sites."""
-        pair, a, b = self.forward.pair, self.a.page, self.b.page
-        decide = partial(decide_direction, config=self.config, sites=Sites(), scheme=pair.scheme)
-        return replace(self, forward=decide(a, b), backward=decide(b, a))
-
-    @property
     def deciding_direction(self) -> DirectionResult:
         """The direction that makes the pair a duplicate, or else that in which the kept page lacks fewer blocks."""
         if not self.is_signed:
@@ -167,21 +141,9 @@ class PairResult:
         )
 
     @property
-    def source(self) -> str:
-        """The site of the pair; the name of its set if the pair names no site."""
-        return self.labelled.source or self.set_name
-
-    @property
     def is_wrong(self) -> bool:
         """Whether the filter contradicts the label. Grey pairs cannot be wrong."""
         return self.labelled.label != "grey" and self.is_duplicate != bool(self.labelled.label)
-
-
-class SiteMean(NamedTuple):
-    """The mean of a figure over the sites that have it, ``None`` if no site has it, and the number of these sites."""
-
-    value: float | None
-    sites: int
 
 
 def decide_direction(
@@ -220,7 +182,7 @@ def evaluate_pairs(
         for pair in labelled_set.pairs:
             a, b = documents[labelled_set.name, pair.id_a], documents[labelled_set.name, pair.id_b]
             directions = decide(a.page, b.page), decide(b.page, a.page)
-            results.append(PairResult(labelled_set.name, pair, a, b, *directions, config))
+            results.append(PairResult(labelled_set.name, pair, a, b, *directions))
     return results
 
 
@@ -252,21 +214,10 @@ def _least_distance(result: PairResult) -> int:
     return next(distance for distance in range(MAX_DISTANCE + 1) if result.is_duplicate_within(distance))
 
 
-PARTS: tuple[tuple[str, Callable[[LabelledPair], bool]], ...] = (
-    ("page–page", lambda pair: pair.kind_a == pair.kind_b == "page"),
-    ("lists", lambda pair: pair.has_list),
-    (f"short (under {SHORT} characters)", lambda pair: pair.min_chars is not None and pair.min_chars < SHORT),
-    ("long", lambda pair: pair.min_chars is not None and pair.min_chars >= SHORT),
-)
-"""The parts of all sets together: (name, function that returns whether a pair belongs to the part)."""
-
-
 def count_by_part(results: Sequence[PairResult]) -> list[tuple[str, str, Counts]]:
-    """Return the rows of the table: (set, part, counts). The set ``""`` is all sets together, the part ``""`` a whole set.
+    """Return the rows of the table: (set, part, counts).
 
-    The parts of a set are its categories. The parts of all sets together are those of :data:`PARTS`, as far as the needed
-    properties of a pair are known, and :data:`THIN_PAGES`. Parts without a labelled pair are left out. If something is known
-    about a site, :data:`NOTHING_LEARNED` is the last row.
+    The parts of a set are its categories, the part ``""`` is the whole set. The set ``""``, the last row, is all sets.
     """
     rows = []
     for name in dict.fromkeys(result.set_name for result in results):
@@ -277,39 +228,4 @@ def count_by_part(results: Sequence[PairResult]) -> list[tuple[str, str, Counts]
             for category in sorted({result.labelled.category for result in of_set} - {""})
         )
     rows.append(("", "", count_outcomes(results)))
-    for part, belongs in PARTS:
-        rows.append(("", part, count_outcomes(result for result in results if belongs(result.labelled))))
-    rows.append(("", THIN_PAGES, count_outcomes(result for result in results if result.are_thin)))
-    if any(result.is_site_known for result in results):
-        rows.append(("", NOTHING_LEARNED, count_outcomes(result.with_nothing_learned() for result in results)))
     return [(name, part, counts) for name, part, counts in rows if counts != Counts() or not part]
-
-
-def grey_shares(results: Iterable[PairResult]) -> list[tuple[str, Share]]:
-    """Return the share of grey pairs that are dropped, by tenths of their labelled resemblance."""
-    names = ["under .3", ".3–.4", ".4–.5", ".5–.6", ".6–.7", ".7–.8", ".8 and more", "not given"]
-    dropped: list[list[bool]] = [[] for _ in names]
-    for result in results:
-        if result.labelled.label == "grey":
-            dropped[_bin(result.labelled.j_sub)].append(result.is_duplicate)
-    return [(name, Share(sum(flags), len(flags))) for name, flags in zip(names, dropped, strict=True) if flags]
-
-
-def _bin(resemblance: float | None) -> int:
-    if resemblance is None:
-        return 7
-    return sum(resemblance >= tenth / 10 for tenth in range(3, 9))
-
-
-def average_over_sites(results: Iterable[PairResult]) -> tuple[SiteMean, SiteMean]:
-    """Return mean precision and mean recall over the sites. Each site has the same weight, however many pairs it has."""
-    sites: dict[str, list[PairResult]] = {}
-    for result in results:
-        sites.setdefault(result.source, []).append(result)
-    counts = [count_outcomes(of_site) for of_site in sites.values()]
-    return _mean(site.precision for site in counts), _mean(site.recall for site in counts)
-
-
-def _mean(shares: Iterable[Share]) -> SiteMean:
-    values = [share.value for share in shares if share.value is not None]
-    return SiteMean(sum(values) / len(values) if values else None, len(values))
