@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import multiprocessing
 import signal
+from collections import Counter
 from collections.abc import Mapping
 from contextlib import closing
+from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
 from rich.filesize import decimal
@@ -35,16 +37,55 @@ from crawler_dedup.index.lmdb import compaction
 from crawler_dedup.index.lmdb.engine import DATA_FILE
 from crawler_dedup.index.lmdb.index import DirectoryIndex
 from crawler_dedup.index.location import Location
-from crawler_dedup.inspection.contents import Contents, PagesOfRun, count_contents
+from crawler_dedup.index.maintenance import read_records
+from crawler_dedup.index.profiles import SiteFigures
 from crawler_dedup.rules.counts import can_read
 from crawler_dedup.signing.lookup import Lookup, lookup_of
 from crawler_dedup.signing.signer import config_from_spec
+from crawler_dedup.system.callbacks import Advance
 from crawler_dedup.system.processes import interrupts_blocked
 from crawler_dedup.transfer import transfer
 from crawler_dedup.transfer.export import Export
 
 _MAX_ROWS = 20
 _WAY_OUT = "The index is damaged. `crawler-dedup index verify --help` says how to replace it."
+
+
+class PagesOfRun(NamedTuple):
+    """The pages that one run filed: their number, and the time of the last one, in seconds since 1970."""
+
+    pages: int = 0
+    last_filed: int = 0
+
+
+@dataclass(frozen=True)
+class Contents:
+    """The contents of an index of pages, counted.
+
+    Attributes:
+        scopes: scope → number of pages, most first.
+        runs: number of a run → its pages.
+        open_claims: pages that are not settled.
+        sites: what is stored about their sites.
+    """
+
+    scopes: Mapping[str, int]
+    runs: Mapping[int, PagesOfRun]
+    open_claims: int
+    sites: SiteFigures
+
+
+def count_contents(pages: Index, advance: Advance) -> Contents:
+    """Count the contents of an index of pages, record by record."""
+    scopes: Counter[str] = Counter()
+    runs: dict[int, PagesOfRun] = {}
+    open_claims = 0
+    for record in read_records(pages, advance):
+        scopes[record.page.scope] += 1
+        run = runs.get(record.run, PagesOfRun())
+        runs[record.run] = PagesOfRun(run.pages + 1, max(run.last_filed, record.filed))
+        open_claims += not record.settled
+    return Contents(dict(scopes.most_common()), runs, open_claims, pages.measure_sites())
 
 
 @click.command

@@ -24,10 +24,10 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
 
 from crawler_dedup import Config, Decision, Deduplicator, SignedPage, Verdict
+from crawler_dedup.cli.index import count_contents
 from crawler_dedup.decision import BEING_HANDLED
 from crawler_dedup.index import maintenance
 from crawler_dedup.index.runs import RecordState
-from crawler_dedup.inspection.contents import count_contents
 from crawler_dedup.rules import table
 from crawler_dedup.rules.pair import Pair
 from crawler_dedup.signing.signer import Signer
