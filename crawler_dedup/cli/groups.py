@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Literal
 import click
 from rich.text import Text
 
+from crawler_dedup.cli.journals import print_damage
 from crawler_dedup.cli.options import json_option
 from crawler_dedup.cli.progress import progress_bars
 from crawler_dedup.cli.project import TargetOptions, target_options
-from crawler_dedup.cli.terminal import make_console, make_table, print_json, printable, quantity
+from crawler_dedup.cli.terminal import make_console, make_table, print_json, printable
 from crawler_dedup.index.maintenance import open_index
 from crawler_dedup.inspection.mirrors import find_redundant_hosts
 
@@ -96,10 +97,10 @@ def _read_drops(options: TargetOptions) -> Iterator[DropTable]:
     from crawler_dedup.inspection.droptable import DropTable  # noqa: PLC0415  (slow to load)
 
     target = options.find(needs_journal=True)
-    with closing(DropTable(target.config.max_distance)) as table:
+    with closing(DropTable()) as table:
         with progress_bars() as start, closing(open_index(target.index)) as pages:
             table.read_index(pages, start("reading the index", len(pages)))
             table.read_journals(target.journals, advance=start("reading the journal", target.journals.size))
-        if table.damaged:
-            click.echo(f"{quantity(table.damaged, 'line')} of the journal cannot be read.", err=True)
+            table.find_last()
+        print_damage(table.damaged)
         yield table

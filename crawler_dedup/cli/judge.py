@@ -37,7 +37,7 @@ from crawler_dedup.inspection.lacks import find_fetched_lacks
 from crawler_dedup.inspection.sites import PairSites, find_sites_then
 from crawler_dedup.inspection.stored import DropId, StoredPages, id_of
 from crawler_dedup.journal.entry import Entry
-from crawler_dedup.journal.reader import ScopedUrl, Selection, sample
+from crawler_dedup.journal.reader import ScopedUrl, Selection, read_entries, sample
 from crawler_dedup.signing.signer import Signer, config_from_spec
 
 
@@ -77,20 +77,17 @@ def judge(
       crawler-dedup evaluate
     """
     target = options.find(needs_journal=True)
-    reader = wanted.read(target.journals, target.index)
     answers = Answers(folder or target.directory / JUDGED)
-    with progress_bars() as start:
-        drops = reader.select(target.journals.entries(start("reading the journal", target.journals.size)))
-        unanswered = (entry for entry in drops if entry not in answers)
-        drawn = sample(unanswered, size, random.Random(seed))  # noqa: S311  (no secret)
-        entries = [*{(entry.url, entry.duplicate_of): entry for entry in drawn}.values()]
-    print_damage(target.journals)
-    tally, earlier = reader.selected, describe_earlier(reader.earlier.runs)
-    click.echo(f"{describe_drops(tally.drops, tally.marked)} in {describe_coverage(tally.runs)}.{earlier}", err=True)
+    with wanted.read(target.journals, target.index) as selected:
+        drawn = sample(selected.places(answers.has), size, random.Random(seed))  # noqa: S311  (no secret)
+        entries = [*{(entry.url, entry.duplicate_of): entry for entry in read_entries(drawn)}.values()]
+        print_damage(selected.damaged)
+        tally, earlier = describe_drops(selected.drops, selected.marked), describe_earlier(selected.earlier_runs)
+        click.echo(f"{tally} in {describe_coverage(selected.runs)}.{earlier}", err=True)
     viewer = _make_viewer(target, entries, fetches=fetch)
     if fetch:
         _fetch_missing(answers, viewer)
-    _ask_about(entries, answers, viewer, tally.selection)
+    _ask_about(entries, answers, viewer, selected.selection)
     if not entries:
         click.echo("No drop is left to judge among those that were selected.")
     if len(answers):

@@ -74,13 +74,15 @@ class Review:
                 ended = time.monotonic()
                 self._next_reading = ended + _SHARE_OF_TIME * (ended - began)
             self._stored.refresh()
-            if self.table.read_journals(self._find_journals(), pages, advance) or not self.choices:
+            has_changed = self.table.read_journals(self._find_journals(), pages, advance)
+            self.table.find_last()
+            if has_changed or not self.choices:
                 self.choices = {column: self.table.names(column) for column in ("rule", "spider", "run")}
 
     def find(self, search: Search, first: int, size: int, *, doubtful_first: bool) -> tuple[int, Sequence[Drop]]:
         """Return the number of drops that are searched for, and *size* of them from the one with the number *first* on."""
         with self._lock:
-            return self.table.count(search), self.table.find(search, first, size, doubtful_first=doubtful_first)
+            return self.table.count_drops(search), self.table.find(search, first, size, doubtful_first=doubtful_first)
 
     def find_unanswered(self, search: Search, *, doubtful_first: bool) -> Drop | None:
         """Return the first of the drops that are searched for about which nothing was said."""
