@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import sys
 from collections.abc import Iterable, Sequence
+from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -21,6 +22,7 @@ from crawler_dedup.cli.journals import (
     print_damage,
 )
 from crawler_dedup.cli.options import json_option
+from crawler_dedup.cli.progress import progress_bars
 from crawler_dedup.cli.project import TargetOptions, read_config, target_options
 from crawler_dedup.cli.terminal import iso_time, make_console, make_table, print_json, printable, quantity
 from crawler_dedup.journal.entry import Entry
@@ -72,6 +74,10 @@ def drops(
       crawler-dedup drops --host example.org --sample 20 --explain
       crawler-dedup drops --json | jq -r .duplicate_of
     """
+    from crawler_dedup.index.maintenance import open_index  # noqa: PLC0415  (loads numpy, which --help does not need)
+    from crawler_dedup.inspection.drops import SelectedDrops  # noqa: PLC0415
+    from crawler_dedup.inspection.journaltable import JournalTable  # noqa: PLC0415
+
     if summary and (size or explain):
         raise click.UsageError("--summary cannot be combined with --sample or --explain.")
     if options.journal and options.index is None:
@@ -80,7 +86,14 @@ def drops(
     else:
         target = options.find(needs_journal=True)
         journals, index = target.journals, target.index
-    with wanted.read(journals, index) as selected:
+    selection = wanted.select(journals)
+    with closing(JournalTable()) as table:
+        with progress_bars() as start:
+            table.read_journals(journals, advance=start("reading the journal", journals.size))
+            if index and not selection.run and table.count("event = 'mark'"):
+                with closing(open_index(index)) as kept:
+                    table.read_index(kept, start("reading the index", len(kept)))
+        selected = SelectedDrops(table, selection)
         if summary:
             print_damage(selected.damaged)
             click.echo(_describe_count(selected, None), err=json)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
-from contextlib import closing, contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -23,8 +22,6 @@ from crawler_dedup.urls import host_of
 
 if TYPE_CHECKING:
     from crawler_dedup.index.index import Index
-    from crawler_dedup.index.location import Location
-    from crawler_dedup.inspection.drops import SelectedDrops
 
 
 @dataclass(frozen=True)
@@ -56,29 +53,6 @@ class WantedDrops:
             return selection
         with progress_bars() as start:
             return replace(selection, emptied=journals.find_emptied(start("finding the runs", journals.size)))
-
-    @contextmanager
-    def read(self, journals: Journals, index: Location | None) -> Iterator[SelectedDrops]:
-        """Read these drops: without a chosen run, marks that no longer count are left out.
-
-        Args:
-            index: where the index is; ``None``: no index is read, so that only the journals say what was decided later.
-
-        Raises:
-            click.BadParameter, DedupError: as :meth:`select`, and if the index cannot be read.
-        """
-        from crawler_dedup.index.maintenance import open_index  # noqa: PLC0415  (loads numpy)
-        from crawler_dedup.inspection.drops import SelectedDrops  # noqa: PLC0415
-        from crawler_dedup.inspection.journaltable import JournalTable  # noqa: PLC0415
-
-        selection = self.select(journals)
-        with closing(JournalTable()) as table:
-            with progress_bars() as start:
-                table.read_journals(journals, advance=start("reading the journal", journals.size))
-                if index and not selection.run and table.count("event = 'mark'"):
-                    with closing(open_index(index)) as pages:
-                        table.read_index(pages, start("reading the index", len(pages)))
-            yield SelectedDrops(table, selection)
 
 
 drop_options = gather_options(

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from crawler_dedup.inspection.journaltable import IS_KEPT, JournalTable
+from crawler_dedup.inspection.journaltable import IS_KEPT, JournalTable, number_of
 from crawler_dedup.inspection.mirrors import MIN_MIRROR_PAGES, MIN_MIRROR_SHARE, Mirror
 from crawler_dedup.journal.entry import Entry
 from crawler_dedup.journal.reader import read_entries
@@ -20,7 +20,7 @@ _CONDITIONS = {
     "until": "time <= ? || '~'",  # the whole day or hour that it names
     "kept": "kept_page = (SELECT kept_page FROM entries WHERE is_last AND pair = CAST(? AS INT))",
 }
-_DROP = f"SELECT pair, file, place, doubts, {IS_KEPT} FROM entries WHERE is_last"  # noqa: S608
+_DROP = "SELECT file, place, doubts FROM entries WHERE is_last"
 _MEMBER = ("url", "rule", "time", "event")
 _MAX_ID = (1 << 63) - 1
 
@@ -36,7 +36,7 @@ SEARCHED = ("words", *_CONDITIONS)
 
 @dataclass(frozen=True)
 class Drop:
-    """A drop in the table: the last one of its page.
+    """A drop.
 
     Attributes:
         id: identifies page and representative.
@@ -112,10 +112,18 @@ class DropTable(JournalTable):
         row = next(self.select(f"{_DROP} AND pair = ?", [wanted]), None)
         return None if row is None else self._drop(*row)
 
-    def _drop(self, number: int, file: str, place: int, doubts: str, is_kept: int) -> Drop:
+    def _drop(self, file: str, place: int, doubts: str) -> Drop:
         (entry,) = read_entries([(file, place)])
+        return self.drop_of(entry, doubts.splitlines())
+
+    def drop_of(self, entry: Entry, doubts: Sequence[str] = ()) -> Drop:
+        """Return the drop of an entry, with what the index has about both pages."""
         title, key, filed = self.find_kept(entry)
-        return Drop(number, entry, title, key, tuple(doubts.splitlines()), filed > entry.seconds, bool(is_kept))
+        of_entry = [number_of(entry.scope, entry.url), entry.seconds, entry.event]
+        query = f"SELECT {IS_KEPT} FROM (SELECT ? AS page, ? AS seconds, ? AS event) AS entries"  # noqa: S608
+        ((is_kept,),) = self.select(query, of_entry)
+        number = number_of(entry.scope, entry.url, entry.duplicate_of)
+        return Drop(number, entry, title, key, doubts, filed > entry.seconds, bool(is_kept))
 
     def names(self, column: str) -> list[str]:
         """Return the different values of ``rule``, ``spider`` or ``run``; of runs the latest first."""

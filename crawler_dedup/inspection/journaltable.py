@@ -176,14 +176,14 @@ class JournalTable:
             words = f"{entry.title} {unquote(entry.url)} {unquote(entry.duplicate_of)}".lower()[:_MAX_WORDS]
         return (
             *_values_of(entry),
-            *(str(path), place, _number_of(entry.scope, entry.url), _number_of(entry.scope, entry.duplicate_of)),
-            _number_of(entry.scope, entry.url, entry.duplicate_of),
+            *(str(path), place, number_of(entry.scope, entry.url), number_of(entry.scope, entry.duplicate_of)),
+            number_of(entry.scope, entry.url, entry.duplicate_of),
             *(host_of(entry.url), host_of(entry.duplicate_of), doubt, doubts, words),
         )
 
     def find_kept(self, entry: Entry) -> tuple[str | None, str, int]:
         """Return title, key and time of filing of the representative of a drop; ``None``, "", 0 if it is not kept."""
-        number = _number_of(entry.scope, entry.duplicate_of)
+        number = number_of(entry.scope, entry.duplicate_of)
         kept = self.select("SELECT title, key, filed FROM pages WHERE page = ? AND settled", [number])
         return next(kept, (None, "", 0))
 
@@ -210,12 +210,13 @@ _values_of = attrgetter(*_OF_ENTRIES)
 def _page_row(record: Record) -> tuple[Any, ...]:
     page = record.page
     return (
-        *(_number_of(page.scope, page.url), f"{record.run:08x}", page.scope, page.url, host_of(page.url)),
+        *(number_of(page.scope, page.url), f"{record.run:08x}", page.scope, page.url, host_of(page.url)),
         *(page.title, page.key, record.filed, record.settled, record.is_dry),
     )
 
 
-def _number_of(*names: str) -> int:
+def number_of(*names: str) -> int:
+    """Return the number of a page (scope, address), or of a pair (scope, address, address of the representative)."""
     return xxh3_64_intdigest("\0".join(names).encode("utf-8", "replace")) >> 1  # SQLite stores 63 bits
 
 

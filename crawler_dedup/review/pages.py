@@ -147,7 +147,9 @@ class _Pages:
     def precision(self, _: Request) -> Response:
         """Show how many of the drops are right, by the answers."""
         self._review.refresh()
-        return self._render("precision.html.jinja", shares=self._review.precision(), folder=str(self._review.folder))
+        return self._render(
+            "precision.html.jinja", shares=self._review.precision(), folder=str(self._review.answers.folder)
+        )
 
     def error(self, request: Request, error: Exception) -> Response:  # noqa: ARG002  (Starlette's)
         """Show an error as a sentence."""
