@@ -1,15 +1,21 @@
-"""The last drop of each page, searched and grouped."""
+"""The last drop of each page, searched and grouped, and why it may be wrong."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
+from urllib.parse import unquote
 
+from crawler_dedup.difference.text import split_lines
+from crawler_dedup.index.index import Index
 from crawler_dedup.inspection.journaltable import IS_KEPT, JournalTable, number_of
 from crawler_dedup.inspection.mirrors import MIN_MIRROR_PAGES, MIN_MIRROR_SHARE, Mirror
 from crawler_dedup.journal.entry import Entry
 from crawler_dedup.journal.reader import read_entries
+from crawler_dedup.rules.table import SAME_BYTES
+from crawler_dedup.signing.text import unpack_text
 
 _CONDITIONS = {
     **{name: f"{name} = ?" for name in ("rule", "spider", "run")},
@@ -23,6 +29,10 @@ _CONDITIONS = {
 _DROP = "SELECT file, place, doubts FROM entries WHERE is_last"
 _MEMBER = ("url", "rule", "time", "event")
 _MAX_ID = (1 << 63) - 1
+_MAX_WORDS = 4_000  # characters of title and addresses that are searched
+_NUMBER = re.compile(r"\d+")
+_WORD = re.compile(r"(?<!['’])\b\w+|(?<=['’])\w{2,}")  # without the "s" of "Anna's"
+_SHOWN = 5  # words of a title
 
 Search = Mapping[str, str]
 """The drops that are searched for: they meet all conditions that are not empty, whose names are in :data:`SEARCHED`.
@@ -77,7 +87,21 @@ class DropTable(JournalTable):
 
     Pages that were kept after they had been dropped are in the table, but in no group. Marks that no longer count are left
     out.
+
+    Args:
+        max_distance: DEDUP_MAX_DISTANCE; a drop with a distance near it is doubtful.
     """
+
+    def __init__(self, max_distance: int) -> None:
+        super().__init__()
+        self._max_distance = max_distance
+
+    def _describe(self, entry: Entry, pages: Index | None) -> tuple[int, str, str]:
+        title, key, _ = self.find_kept(entry)
+        record = pages.find(entry.scope, key) if pages and key and entry.text else None
+        doubts = find_doubts(entry, title, record.page.text if record else b"", self._max_distance)
+        words = f"{entry.title} {unquote(entry.url)} {unquote(entry.duplicate_of)}".lower()[:_MAX_WORDS]
+        return sum(weight for weight, _ in doubts), "\n".join(reason for _, reason in doubts), words
 
     def count_drops(self, search: Search) -> int:
         """Count the drops that are searched for."""
@@ -167,3 +191,42 @@ def conditions_of(search: Search) -> tuple[str, list[str]]:
     named = [name for name in _CONDITIONS if search.get(name)]
     conditions = ["TRUE", *["instr(words, ?)"] * len(words), *(_CONDITIONS[name] for name in named)]
     return " AND ".join(conditions), [*words, *(search[name] for name in named)]
+
+
+def find_doubts(entry: Entry, kept_title: str | None, kept_text: bytes, max_distance: int) -> list[tuple[int, str]]:
+    """Return the reasons to doubt a drop, each with its weight: the higher the sum, the earlier a person should look.
+
+    Args:
+        kept_title: the title of the representative; ``None`` if it is not known.
+        kept_text: the compressed main text of the representative; empty if it is not known.
+        max_distance: the setting.
+    """
+    if entry.rule == SAME_BYTES:
+        return []
+    distance = -1 if entry.distance is None else entry.distance
+    return [
+        *_compare_contents(entry, kept_title, kept_text),
+        *_compare_addresses(entry),
+        *([(2, "signatures as far apart as allowed")] if distance == max_distance else []),
+        *([(2, "found by its name: the signatures are far apart")] if distance > max_distance else []),
+    ]
+
+
+def _compare_contents(entry: Entry, kept_title: str | None, kept_text: bytes) -> Iterator[tuple[int, str]]:
+    if kept_title is not None:
+        words, kept_words = (_WORD.findall(title.lower()) for title in (entry.title, kept_title))
+        if other := [word for word in dict.fromkeys(words) if word not in kept_words]:
+            yield 4, f"other words in the title: {', '.join(other[:_SHOWN])}"
+    if entry.text and kept_text:
+        lines, kept_lines = (set(split_lines(unpack_text(text))) for text in (entry.text, kept_text))
+        if number := len(lines - kept_lines):
+            yield min(4, 1 + number), f"{number:,} block{'s' * (number > 1)} that the kept page lacks"
+
+
+def _compare_addresses(entry: Entry) -> Iterator[tuple[int, str]]:
+    path, kept_path = (url.partition("://")[2].partition("/")[2] for url in (entry.url, entry.duplicate_of))
+    numbers, kept_numbers = set(_NUMBER.findall(path)), set(_NUMBER.findall(kept_path))
+    if numbers - kept_numbers and kept_numbers - numbers:
+        yield 2, "another date or number in the address"
+    if path.rpartition("/")[0] != kept_path.rpartition("/")[0]:
+        yield 1, "another path"

@@ -12,14 +12,12 @@ from contextlib import contextmanager
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote
 
 from xxhash import xxh3_64_intdigest
 
 from crawler_dedup.index import maintenance
 from crawler_dedup.index.index import Index
 from crawler_dedup.index.records import Record
-from crawler_dedup.inspection.doubts import find_doubts
 from crawler_dedup.journal.entry import DUPLICATES, OUTCOMES, Entry, decode_entry
 from crawler_dedup.journal.reader import Journals, read_lines
 from crawler_dedup.system.callbacks import Advance, ignore_progress
@@ -34,7 +32,6 @@ _COLUMNS = (
     *("file", "place", "page", "kept_page", "pair", "host", "kept_host", "doubt", "doubts", "words"),
 )
 _OF_PAGES = ("page", "run", "scope", "url", "host", "title", "key", "filed", "settled", "is_dry")
-_MAX_WORDS = 4_000  # characters of title and addresses that are searched
 
 IS_KEPT = (
     "EXISTS (SELECT 1 FROM pages WHERE pages.page = entries.page AND settled >= CAST(seconds AS INT) AND settled"
@@ -75,16 +72,12 @@ class JournalTable:
     Rows are in the order in which the entries were read. ``is_last`` (after :meth:`find_last`): the entry is the last drop
     or mark of its page since the index was emptied, and no mark that no longer counts.
 
-    Args:
-        max_distance: DEDUP_MAX_DISTANCE, if doubts about drops are looked for, and words of drops are searched.
-
     Attributes:
         emptied: when the index was emptied last (ISO 8601, UTC); ``""``: never, or it is not known.
     """
 
-    def __init__(self, max_distance: int | None = None) -> None:
+    def __init__(self) -> None:
         self.emptied = ""
-        self._max_distance = max_distance
         self._files: dict[Path, tuple[int, int]] = {}  # the inode of each file, and how far it was read
         self._damaged = Counter[Path]()
         self._cut_off = set[Path]()
@@ -167,19 +160,17 @@ class JournalTable:
             advance(len(line))
 
     def _make_row(self, entry: Entry, path: Path, place: int, pages: Index | None) -> tuple[Any, ...]:
-        doubt, doubts, words = 0, "", ""
-        if self._max_distance is not None and entry.is_duplicate:
-            title, key, _ = self.find_kept(entry)
-            record = pages.find(entry.scope, key) if pages and key and entry.text else None
-            reasons = find_doubts(entry, title, record.page.text if record else b"", self._max_distance)
-            doubt, doubts = sum(weight for weight, _ in reasons), "\n".join(reason for _, reason in reasons)
-            words = f"{entry.title} {unquote(entry.url)} {unquote(entry.duplicate_of)}".lower()[:_MAX_WORDS]
         return (
             *_values_of(entry),
             *(str(path), place, number_of(entry.scope, entry.url), number_of(entry.scope, entry.duplicate_of)),
             number_of(entry.scope, entry.url, entry.duplicate_of),
-            *(host_of(entry.url), host_of(entry.duplicate_of), doubt, doubts, words),
+            *(host_of(entry.url), host_of(entry.duplicate_of)),
+            *(self._describe(entry, pages) if entry.is_duplicate else (0, "", "")),
         )
+
+    def _describe(self, entry: Entry, pages: Index | None) -> tuple[int, str, str]:  # noqa: ARG002
+        """Return how doubtful a drop is, why, and the words by which it is searched."""
+        return 0, "", ""
 
     def find_kept(self, entry: Entry) -> tuple[str | None, str, int]:
         """Return title, key and time of filing of the representative of a drop; ``None``, "", 0 if it is not kept."""
