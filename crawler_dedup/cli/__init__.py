@@ -88,6 +88,9 @@ _INDEX = _group(
     LazyCommand("compact", ".index:compact", "Rewrite an index without its free space."),
     LazyCommand("export", ".index:export_", "Write an index to one portable file."),
     LazyCommand("import", ".index:import_", "Merge an exported index into an index."),
+    LazyCommand(
+        "overrides", ".overrides:overrides", "List the overrides that `keep`, `separate` and `restore` have set."
+    ),
 )
 _BATCH = _group(
     "batch",
@@ -130,8 +133,7 @@ _SECTIONS = {
         LazyCommand("drops", ".drops:drops", "List dropped pages, with the page that represents each."),
         LazyCommand("why", ".why:why", "Explain why a page was kept, dropped or not checked."),
         LazyCommand("compare", ".compare:compare", "Compare two pages by the rules of the crawl."),
-        LazyCommand("groups", ".groups:groups", "List each representative with the pages that it represents."),
-        LazyCommand("mirrors", ".groups:mirrors", "List hosts whose pages are represented by pages of another host."),
+        LazyCommand("groups", ".groups:groups", "List the pages, or the hosts, that have the same content."),
         LazyCommand("report", ".report:report", "Write a report of what the filter did, as one HTML file."),
     ),
     "Correct": (
@@ -140,7 +142,6 @@ _SECTIONS = {
         LazyCommand("restore", ".restore:restore", "Undo wrong drops, and let the next crawl request the pages again."),
         LazyCommand("keep", ".overrides:keep", "Never drop a page, or the pages below an address, as a duplicate."),
         LazyCommand("separate", ".overrides:separate", "Never let one of two pages represent the other."),
-        LazyCommand("overrides", ".overrides:overrides", "List the overrides that `keep` and `separate` have set."),
     ),
     "Measure": (
         LazyCommand("judge", ".judge:judge", "Review drops one by one, and estimate their precision."),

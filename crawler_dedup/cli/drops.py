@@ -5,7 +5,8 @@ from __future__ import annotations
 import random
 import sys
 from collections.abc import Iterable, Sequence
-from typing import Any
+from contextlib import closing
+from typing import TYPE_CHECKING, Any
 
 import click
 from rich.table import Table
@@ -24,10 +25,12 @@ from crawler_dedup.cli.options import json_option
 from crawler_dedup.cli.progress import progress_bars
 from crawler_dedup.cli.project import TargetOptions, read_config, target_options
 from crawler_dedup.cli.terminal import iso_time, make_console, make_table, print_json, printable, quantity
-from crawler_dedup.inspection.drops import DropCounts, DropReader, DropSummary, RunDrops, summarise_drops
 from crawler_dedup.journal.entry import Entry
-from crawler_dedup.journal.reader import Journals, sample
+from crawler_dedup.journal.reader import Journals, read_entries, sample
 from crawler_dedup.journal.runperiods import format_period
+
+if TYPE_CHECKING:
+    from crawler_dedup.inspection.drops import DropCounts, RunDrops, SelectedDrops
 
 _MIN_ADDRESS = 20  # characters of an address on a narrow terminal
 _WIDE = 100  # columns that a terminal must have for the time to be printed
@@ -71,6 +74,10 @@ def drops(
       crawler-dedup drops --host example.org --sample 20 --explain
       crawler-dedup drops --json | jq -r .duplicate_of
     """
+    from crawler_dedup.index.maintenance import open_index  # noqa: PLC0415  (loads numpy, which --help does not need)
+    from crawler_dedup.inspection.drops import SelectedDrops  # noqa: PLC0415
+    from crawler_dedup.inspection.journaltable import JournalTable  # noqa: PLC0415
+
     if summary and (size or explain):
         raise click.UsageError("--summary cannot be combined with --sample or --explain.")
     if options.journal and options.index is None:
@@ -79,35 +86,30 @@ def drops(
     else:
         target = options.find(needs_journal=True)
         journals, index = target.journals, target.index
-    reader = wanted.read(journals, index)
-    if summary:
-        _summarise(reader, journals, top, json=json)
-        return
-    entries = _draw(reader, journals, size, seed) if size else reader.select(journals.entries())
-    if json:
-        print_json("drop", entries)
-    else:
-        _print_entries(entries, explain=explain)
-    print_damage(journals)
-    click.echo(_describe_count(reader, size), err=True)
-
-
-def _summarise(reader: DropReader, journals: Journals, top: int, *, json: bool) -> None:
-    with progress_bars() as start:
-        entries = journals.entries(start("reading the journal", journals.size))
-        summary = summarise_drops(reader, entries, top)
-    print_damage(journals)
-    click.echo(_describe_count(reader, None), err=json)
-    if json:
-        _print_json_summary(summary)
-    elif summary.runs:
-        _print_summary(summary, top)
-
-
-def _draw(reader: DropReader, journals: Journals, size: int, seed: int | None) -> list[Entry]:
-    source = random.Random(seed)  # noqa: S311  (no secret)
-    with progress_bars() as start:
-        return sample(reader.select(journals.entries(start("reading the journal", journals.size))), size, source)
+    selection = wanted.select(journals)
+    with closing(JournalTable()) as table:
+        with progress_bars() as start:
+            table.read_journals(journals, advance=start("reading the journal", journals.size))
+            if index and not selection.run and table.count("event = 'mark'"):
+                with closing(open_index(index)) as kept:
+                    table.read_index(kept, start("reading the index", len(kept)))
+        selected = SelectedDrops(table, selection)
+        if summary:
+            print_damage(selected.damaged)
+            click.echo(_describe_count(selected, None), err=json)
+            if json:
+                _print_json_summary(selected, top)
+            elif len(selected.runs):
+                _print_summary(selected, top)
+            return
+        places = selected.places()
+        entries = read_entries(sample(places, size, random.Random(seed)) if size else places)  # noqa: S311  (no secret)
+        if json:
+            print_json("drop", entries)
+        else:
+            _print_entries(entries, explain=explain)
+        print_damage(selected.damaged)
+        click.echo(_describe_count(selected, size), err=True)
 
 
 def _print_entries(entries: Iterable[Entry], *, explain: bool) -> None:
@@ -162,60 +164,63 @@ def _shorten(address: str, length: int) -> str:
     return f"{address[:begin]}…{address[begin + 1 - length :]}"
 
 
-def _describe_count(reader: DropReader, size: int | None) -> str:
+def _describe_count(selected: SelectedDrops, size: int | None) -> str:
     """Return in words how many drops there are, and which runs they come from."""
-    tally, selection = reader.selected, reader.selected.selection
-    runs, earlier = describe_coverage(tally.runs), describe_earlier(reader.earlier.runs)
-    if not len(tally.runs):
+    selection = selected.selection
+    runs, earlier = describe_coverage(selected.runs), describe_earlier(selected.earlier_runs)
+    if not len(selected.runs):
         selects_runs = selection.run or selection.since
         return "The journal has no entry of the selected runs or time." if selects_runs else "The journal is empty."
-    if not tally.drops:
+    if not selected.drops:
         which = " selected" if selection.host or selection.rule else ""
         return f"No{which} page was dropped or marked: {runs}.{earlier}"
-    count = describe_drops(tally.drops, tally.marked)
-    drawn = f"{min(size, tally.drops):,} of {count}" if size else count
+    count = describe_drops(selected.drops, selected.marked)
+    drawn = f"{min(size, selected.drops):,} of {count}" if size else count
     return f"{drawn} in {runs}.{earlier}"
 
 
-def _print_summary(summary: DropSummary, size: int) -> None:
+def _print_summary(selected: SelectedDrops, size: int) -> None:
     """Print a table for each kind of count; of runs and of dry runs the latest *size*."""
     console = make_console()
-    is_either = not summary.drops or 0 < summary.marked < summary.drops
-    column = "dropped or marked" if is_either else "marked" if summary.marked else "drops"
-    of_runs = "dropped or marked" if summary.marked and any(run.is_dry for run in summary.runs) else column
+    is_either = not selected.drops or 0 < selected.marked < selected.drops
+    column = "dropped or marked" if is_either else "marked" if selected.marked else "drops"
+    all_runs = selected.count_by_run()
+    of_runs = "dropped or marked" if selected.marked and any(run.is_dry for run in all_runs) else column
     for is_dry, noun in ((False, "runs"), (True, "dry runs")):
-        if runs := [run for run in summary.runs if run.is_dry is is_dry]:
+        if runs := [run for run in all_runs if run.is_dry is is_dry]:
             if len(runs) > size:
                 console.print(f"The latest {size:,} of {len(runs):,} {noun}:")
             elif is_dry:
                 console.print("Dry runs:")
             console.print(_runs_table(runs[-size:], "marked" if is_dry else of_runs))
-    if summary.earlier_runs:
+    if len(selected.earlier_runs):
         console.print("Runs before the index was emptied, which are not counted here:")
-        console.print(_runs_table(summary.earlier_runs[-size:], "dropped or marked"))
-    if not summary.drops:
+        console.print(_runs_table(selected.count_by_run(earlier=True)[-size:], "dropped or marked"))
+    if not selected.drops:
         return
-    pages = "drops" if not summary.marked else f"{column} pages"
-    more = "more than " if summary.is_incomplete else ""
-    for name, noun, counts, total in (
-        ("rule", "rules", summary.rules, len(summary.rules)),
-        ("host", "hosts", summary.hosts, summary.host_count),
-        ("duplicate_of", "kept pages", summary.representatives, summary.representative_count),
-    ):
+    pages = "drops" if not selected.marked else f"{column} pages"
+    for name, noun, most in _counts(size):
+        counts, total = selected.count_by(name, most)
         if total > len(counts):
-            console.print(f"The {len(counts):,} of {more}{total:,} {noun} with most {pages}:")
-        console.print(_table(name, column, counts, summary.drops))
-    if summary.marked:
-        console.print(f"Marked as duplicates, and passed: {quantity(summary.marked, 'page')}.")
-    if summary.is_incomplete:
-        console.print("There are too many hosts, pages or runs to count all of them: small numbers may be too low.")
+            console.print(f"The {len(counts):,} of {total:,} {noun} with most {pages}:")
+        console.print(_table(name, column, counts, selected.drops))
+    if selected.marked:
+        console.print(f"Marked as duplicates, and passed: {quantity(selected.marked, 'page')}.")
 
 
-def _print_json_summary(summary: DropSummary) -> None:
+def _counts(size: int) -> Sequence[tuple[str, str, int]]:
+    """Return what drops are counted by, its name in the plural, and how many rows are printed; -1: all."""
+    return ("rule", "rules", -1), ("host", "hosts", size), ("duplicate_of", "kept pages", size)
+
+
+def _print_json_summary(selected: SelectedDrops, size: int) -> None:
     """Print the JSON Lines of a summary."""
-    print_json("run", (_run_fields(run, is_before_emptying=True) for run in summary.earlier_runs))
-    print_json("run", (_run_fields(run, is_before_emptying=False) for run in summary.runs))
-    for name, counts in (("rule", summary.rules), ("host", summary.hosts), ("duplicate_of", summary.representatives)):
+    for earlier in (True, False):
+        print_json(
+            "run", (_run_fields(run, is_before_emptying=earlier) for run in selected.count_by_run(earlier=earlier))
+        )
+    for name, _, most in _counts(size):
+        counts, _ = selected.count_by(name, most)
         print_json("drop_count", ({"by": name, "value": value, "drops": drops} for value, drops in counts))
 
 

@@ -181,7 +181,7 @@ def _address_of(record: Record) -> ScopedUrl:
 
 
 def _print_duplicates(target: Target, duplicates: Collection[str], export: Path | None, *, json: bool) -> None:
-    print_damage(target.journals)
+    print_damage(target.journals.damaged)
     number = len(duplicates)
     were_dropped = (
         f"{quantity(number, 'page')} {'was' if number == 1 else 'were'} dropped or marked because of forgotten pages"

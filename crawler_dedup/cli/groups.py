@@ -1,18 +1,17 @@
-"""``crawler-dedup groups`` and ``mirrors``: which pages and which hosts have the same content."""
+"""``crawler-dedup groups``: which pages and which hosts have the same content."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from typing import TYPE_CHECKING, Literal
 
 import click
 from rich.text import Text
 
-from crawler_dedup.cli.options import json_option
+from crawler_dedup.cli.journals import print_damage
 from crawler_dedup.cli.progress import progress_bars
 from crawler_dedup.cli.project import TargetOptions, target_options
-from crawler_dedup.cli.terminal import make_console, make_table, print_json, printable, quantity
+from crawler_dedup.cli.terminal import make_console, make_table, print_json, printable
 from crawler_dedup.index.maintenance import open_index
 from crawler_dedup.inspection.mirrors import find_redundant_hosts
 
@@ -21,61 +20,61 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.option("--json", "--jsonl", "json", is_flag=True, help="Print JSON Lines: one JSON object per line.")
-@target_options
-def groups(json: bool, options: TargetOptions) -> None:
-    """List each representative with the pages that it represents.
-
-    The addresses below a kept page are those at which its content was also found; a search engine can store them with the
-    page. They come from the journal of all runs since the index was last emptied. A dropped page that was kept later is left
-    out. INDEX is the directory of the index, or its address on a server; without it, the index of this Scrapy project is
-    used.
-
-    \b
-    Examples:
-      crawler-dedup groups
-      crawler-dedup groups --jsonl > groups.jsonl
-    """
-    with _read_drops(options) as table:
-        if json:
-            print_json("group", map(vars, table.groups()))
-            return
-        for group in table.groups():
-            click.echo(printable(group.url))
-            for each in group.duplicates:
-                click.echo(f"  ← {printable(each['url'])}  ({printable(each['rule'])})")
-
-
-@click.command()
+@click.option("--hosts", is_flag=True, help="List hosts whose pages are represented by pages of another host.")
 @click.option(
     "--list",
     "listed",
     type=click.Choice(["deny", "allow"]),
     help="Print only hosts, one per line: those that need not be crawled, or all others.",
 )
-@json_option
+@click.option("--json", "--jsonl", "json", is_flag=True, help="Print JSON Lines: one JSON object per line.")
 @target_options
-def mirrors(listed: Literal["deny", "allow"] | None, json: bool, options: TargetOptions) -> None:
-    """List hosts whose pages are represented by pages of another host.
+def groups(*, hosts: bool, listed: Literal["deny", "allow"] | None, json: bool, options: TargetOptions) -> None:
+    """List the pages, or the hosts, that have the same content.
 
-    The share says which part of a host's known pages (kept or dropped) is represented by pages of one other host. A host is
-    listed if this is half or more, and at least ten of its pages are known. --list deny prints the hosts that need not be
-    crawled, for LinkExtractor(deny_domains=...); --list allow prints the other hosts, for allowed_domains. INDEX is the
-    directory of the index, or its address on a server; without it, the index of this Scrapy project is used.
+    The addresses below a kept page are those at which its content was also found; a search engine can store them with the
+    page. They come from the journal of all runs since the index was last emptied. A dropped page that was kept later is left
+    out. INDEX is the directory of the index, or its address on a server; without it, the index of this Scrapy project is
+    used.
+
+    With --hosts, a share says which part of a host's known pages (kept or dropped) is represented by pages of one other
+    host. A host is listed if this is half or more, and at least ten of its pages are known. --list deny prints the hosts
+    that need not be crawled, for LinkExtractor(deny_domains=...); --list allow prints the other hosts, for allowed_domains.
 
     \b
     Examples:
-      crawler-dedup mirrors
-      crawler-dedup mirrors --list deny > deny.txt
+      crawler-dedup groups
+      crawler-dedup groups --jsonl > groups.jsonl
+      crawler-dedup groups --hosts
+      crawler-dedup groups --list deny > deny.txt
     """
     if json and listed:
         raise click.UsageError("--json and --list cannot be combined.")
-    with _read_drops(options) as table:
-        hosts_with_mirrors = table.mirrors()
-        hosts = table.hosts()
+    from crawler_dedup.inspection.droptable import DropTable  # noqa: PLC0415  (slow to load)
+
+    target = options.find(needs_journal=True)
+    with closing(DropTable(target.config.max_distance)) as table:
+        with progress_bars() as start, closing(open_index(target.index)) as pages:
+            table.read_index(pages, start("reading the index", len(pages)))
+            table.read_journals(target.journals, advance=start("reading the journal", target.journals.size))
+        table.find_last()
+        print_damage(table.damaged)
+        if hosts or listed:
+            _print_hosts(table, listed, json=json)
+        elif json:
+            print_json("group", map(vars, table.groups()))
+        else:
+            for group in table.groups():
+                click.echo(printable(group.url))
+                for each in group.duplicates:
+                    click.echo(f"  ← {printable(each['url'])}  ({printable(each['rule'])})")
+
+
+def _print_hosts(table: DropTable, listed: Literal["deny", "allow"] | None, *, json: bool) -> None:
+    hosts_with_mirrors = table.mirrors()
     redundant = find_redundant_hosts(hosts_with_mirrors)
     if listed:
-        for host in redundant if listed == "deny" else [host for host in hosts if host not in redundant]:
+        for host in redundant if listed == "deny" else [host for host in table.hosts() if host not in redundant]:
             click.echo(printable(host))
     elif json:
         lines = ({**vars(each), "share": each.share, "deny": each.host in redundant} for each in hosts_with_mirrors)
@@ -88,18 +87,3 @@ def mirrors(listed: Literal["deny", "allow"] | None, json: bool, options: Target
             names = Text(printable(each.host)), Text(printable(each.mirrors))
             table_of_hosts.add_row(*names, f"{each.pages:,}", f"{each.duplicates:,}", f"{each.share:.0%}")
         make_console().print(table_of_hosts)
-
-
-@contextmanager
-def _read_drops(options: TargetOptions) -> Iterator[DropTable]:
-    """Read the drops of an index."""
-    from crawler_dedup.inspection.droptable import DropTable  # noqa: PLC0415  (slow to load)
-
-    target = options.find(needs_journal=True)
-    with closing(DropTable(target.config.max_distance)) as table:
-        with progress_bars() as start, closing(open_index(target.index)) as pages:
-            table.read_index(pages, start("reading the index", len(pages)))
-            table.read_journals(target.journals, advance=start("reading the journal", target.journals.size))
-        if table.damaged:
-            click.echo(f"{quantity(table.damaged, 'line')} of the journal cannot be read.", err=True)
-        yield table

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from contextlib import closing, nullcontext
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -21,8 +22,6 @@ from crawler_dedup.urls import host_of
 
 if TYPE_CHECKING:
     from crawler_dedup.index.index import Index
-    from crawler_dedup.index.location import Location
-    from crawler_dedup.inspection.drops import DropReader
 
 
 @dataclass(frozen=True)
@@ -53,28 +52,7 @@ class WantedDrops:
         if run:
             return selection
         with progress_bars() as start:
-            return replace(selection, emptied=journals.find_past(start("finding the runs", journals.size)).emptied)
-
-    def read(self, journals: Journals, index: Location | None) -> DropReader:
-        """Return a reader of these drops: without a chosen run, it leaves out marks that no longer count.
-
-        Args:
-            index: where the index is; ``None``: no index is read, so that only the journals say what was decided later.
-
-        Raises:
-            click.BadParameter, DedupError: as :meth:`select`, and if the index cannot be read.
-        """
-        from crawler_dedup.index.maintenance import open_index, read_records  # noqa: PLC0415  (loads numpy)
-        from crawler_dedup.inspection.drops import DropReader  # noqa: PLC0415
-        from crawler_dedup.inspection.marks import OutdatedMarks  # noqa: PLC0415
-
-        selection = self.select(journals)
-        if selection.run or not journals.find_past().has_marks:
-            return DropReader(selection)
-        with closing(open_index(index)) if index else nullcontext() as pages, progress_bars() as start:
-            records = read_records(pages, start("reading the index", len(pages))) if pages else ()
-            outdated = OutdatedMarks(journals, records, start("reading the journal", 2 * journals.size))
-        return DropReader(selection, outdated)
+            return replace(selection, emptied=journals.find_emptied(start("finding the runs", journals.size)))
 
 
 drop_options = gather_options(
@@ -190,8 +168,8 @@ def describe_drops(drops: int, marked: int) -> str:
     return quantity(drops, "drop" if not marked else "marked page" if marked == drops else "dropped or marked page")
 
 
-def print_damage(journals: Journals) -> None:
+def print_damage(damaged: Mapping[Path, int]) -> None:
     """Print on stderr how many lines of each file could not be read."""
-    for path, count in journals.damaged.items():
+    for path, count in damaged.items():
         lines = "a line that is" if count == 1 else f"{count:,} lines that are"
         click.echo(f"{path} holds {lines} damaged or cut off; the rest was read.", err=True)

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import closing
-from dataclasses import dataclass
 from pathlib import Path
 
 import click
-from rich.console import Console
 from rich.prompt import Prompt
 
 from crawler_dedup.cli.compare import CHANGED, describe_lacks, print_difference
@@ -26,19 +24,15 @@ from crawler_dedup.cli.journals import (
 )
 from crawler_dedup.cli.options import answers_option
 from crawler_dedup.cli.progress import progress_bars
-from crawler_dedup.cli.project import JUDGED, Target, TargetOptions, target_options
+from crawler_dedup.cli.project import JUDGED, TargetOptions, target_options
 from crawler_dedup.cli.terminal import make_console, printable, quantity
-from crawler_dedup.errors import BeyondLimits, DedupError
-from crawler_dedup.evaluation.answers import Answers, PageContent, contents_of
-from crawler_dedup.index import maintenance
-from crawler_dedup.index.records import Record
-from crawler_dedup.inspection.fetching import as_fetched, fetch_page
-from crawler_dedup.inspection.lacks import find_fetched_lacks
-from crawler_dedup.inspection.sites import PairSites, find_sites_then
-from crawler_dedup.inspection.stored import DropId, StoredPages, id_of
-from crawler_dedup.journal.entry import Entry
-from crawler_dedup.journal.reader import ScopedUrl, Selection, sample
-from crawler_dedup.signing.signer import Signer, config_from_spec
+from crawler_dedup.errors import DedupError
+from crawler_dedup.evaluation.answers import Answers
+from crawler_dedup.inspection.drops import SelectedDrops
+from crawler_dedup.inspection.droptable import Drop
+from crawler_dedup.journal.reader import Selection, read_entries, sample
+from crawler_dedup.review.review import Review
+from crawler_dedup.review.sides import read_main_text
 
 
 @click.command()
@@ -77,49 +71,80 @@ def judge(
       crawler-dedup evaluate
     """
     target = options.find(needs_journal=True)
-    reader = wanted.read(target.journals, target.index)
-    answers = Answers(folder or target.directory / JUDGED)
-    with progress_bars() as start:
-        drops = reader.select(target.journals.entries(start("reading the journal", target.journals.size)))
-        unanswered = (entry for entry in drops if entry not in answers)
-        drawn = sample(unanswered, size, random.Random(seed))  # noqa: S311  (no secret)
-        entries = [*{(entry.url, entry.duplicate_of): entry for entry in drawn}.values()]
-    print_damage(target.journals)
-    tally, earlier = reader.selected, describe_earlier(reader.earlier.runs)
-    click.echo(f"{describe_drops(tally.drops, tally.marked)} in {describe_coverage(tally.runs)}.{earlier}", err=True)
-    viewer = _make_viewer(target, entries, fetches=fetch)
-    if fetch:
-        _fetch_missing(answers, viewer)
-    _ask_about(entries, answers, viewer, tally.selection)
-    if not entries:
-        click.echo("No drop is left to judge among those that were selected.")
-    if len(answers):
-        _print_answers(answers)
+    selection = wanted.select(target.journals)
+    judged = folder or target.directory / JUDGED
+    with closing(Review(target.index, lambda: target.journals, target.config, target.warc_directory, judged)) as review:
+        with progress_bars() as start:
+            review.refresh(start("reading the journal", target.journals.size))
+        selected = SelectedDrops(review.table, selection)
+        drawn = sample(selected.places(review.answers.has), size, random.Random(seed))  # noqa: S311  (no secret)
+        entries = [*{(entry.url, entry.duplicate_of): entry for entry in read_entries(drawn)}.values()]
+        print_damage(selected.damaged)
+        tally, earlier = describe_drops(selected.drops, selected.marked), describe_earlier(selected.earlier_runs)
+        click.echo(f"{tally} in {describe_coverage(selected.runs)}.{earlier}", err=True)
+        if fetch:
+            _fetch_missing(review)
+        _ask_about(list(map(review.table.drop_of, entries)), review, selection, fetches=fetch)
+        if not entries:
+            click.echo("No drop is left to judge among those that were selected.")
+        if len(review.answers):
+            _print_answers(review.answers)
 
 
-def _ask_about(entries: Sequence[Entry], answers: Answers, viewer: _DropViewer, selection: Selection) -> None:
+def _ask_about(drops: Sequence[Drop], review: Review, selection: Selection, *, fetches: bool) -> None:
     """Show the drops one after another, and store the answers."""
-    for number, entry in enumerate(entries, 1):
-        click.echo(f"\n{number} of {len(entries)}")
-        new, kept = viewer.show(entry)
+    for number, drop in enumerate(drops, 1):
+        click.echo(f"\n{number} of {len(drops)}")
+        _show(drop, review, fetches=fetches)
         answer = _ask()
         if answer == "q":
             return
         if answer != "s":
-            answers.add(entry, new, kept, 1 if answer == "y" else 0)
+            review.answer(drop, 1 if answer == "y" else 0)
             if answer == "n":
-                pair = f"{printable(entry.url)} {printable(entry.duplicate_of)}"
-                click.echo(f"`crawler-dedup separate {pair}` lets the next crawl keep both.")
-                click.echo(f"`crawler-dedup restore {printable(entry.url)}` lets the next crawl request it again.")
-            precision = answers.precision(selection)
+                url, kept = printable(drop.entry.url), printable(drop.entry.duplicate_of)
+                click.echo(f"`crawler-dedup separate {url} {kept}` lets the next crawl keep both.")
+                click.echo(f"`crawler-dedup restore {url}` lets the next crawl request it again.")
+            precision = review.answers.precision(selection)
             click.echo(f"Precision so far: {format_share(precision)}, of {precision.total}.")
 
 
-def _fetch_missing(answers: Answers, viewer: _DropViewer) -> None:
+def _show(drop: Drop, review: Review, *, fetches: bool) -> None:
+    """Print a dropped page beside its representative."""
+    click.echo(describe_duplicate(drop.entry))
+    is_kept = drop.kept_title is not None
+    click.echo(
+        f"  The kept page: “{printable(drop.kept_title or '')}”" if is_kept else "  That page is no longer kept."
+    )
+    if not (fetches and _fetch(drop, review)):
+        record, dropped, sites = review.find_stored(drop)
+        print_difference(drop.entry, record, dropped, review.signer, sites)
+        return
+    if drop.has_changed:
+        click.echo(CHANGED)
+    console = make_console()
+    new, kept = (read_main_text(content, review.signer) for content in review.contents(drop))
+    print_side_by_side(console, new, kept, folded=True)
+    console.print(describe_lacks("kept", review.find_lacks(drop)))
+
+
+def _fetch(drop: Drop, review: Review) -> bool:
+    """Fetch both pages, and return whether that was possible; if not, print why."""
+    try:
+        review.fetch(drop)
+    except DedupError as error:
+        click.echo(f"  {printable(str(error))}")
+        return False
+    return True
+
+
+def _fetch_missing(review: Review) -> None:
     """Fetch the pages of earlier answers that were given without them."""
-    for answer in answers.without_pages:
+    for answer in review.answers.without_pages:
         click.echo(f"Fetching the pages of an earlier answer: {printable(answer.entry.url)}", err=True)
-        answers.add_pages(answer, *viewer.fetch_pages(answer.entry))
+        drop = review.table.drop_of(answer.entry)
+        if _fetch(drop, review):
+            review.answers.add_pages(answer, *review.contents(drop))
 
 
 def _print_answers(answers: Answers) -> None:
@@ -130,78 +155,6 @@ def _print_answers(answers: Answers) -> None:
         click.echo(f"`crawler-dedup evaluate {answers.folder}` uses those with both pages.")
     if missing:
         click.echo("`crawler-dedup judge --fetch` fetches the pages that are missing.")
-
-
-@dataclass(frozen=True)
-class _DropViewer:
-    """Prints dropped pages beside their representatives.
-
-    Attributes:
-        kept: the records of the representatives, by address.
-        stored: the dropped pages that are in WARC files.
-        sites: what was known about the sites of the pairs.
-        fetches: whether pages are fetched again.
-    """
-
-    console: Console
-    signer: Signer
-    kept: Mapping[ScopedUrl, Record]
-    stored: StoredPages
-    sites: Mapping[DropId, PairSites]
-    fetches: bool
-
-    def show(self, entry: Entry) -> tuple[PageContent, PageContent]:
-        """Print a dropped page and its representative; return the available contents of both."""
-        record = self.kept.get((entry.scope, entry.duplicate_of))
-        click.echo(describe_duplicate(entry))
-        title = f"The kept page: “{printable(record.page.title)}”" if record else "That page is no longer kept."
-        click.echo(f"  {title}")
-        if self.fetches:
-            new, kept = self.fetch_pages(entry)
-            if record is not None and record.filed > entry.seconds:
-                click.echo(CHANGED)
-            if new and kept:
-                print_side_by_side(self.console, self._text_of(new), self._text_of(kept), folded=True)
-                sites = self.sites[id_of(entry)]
-                lacks = find_fetched_lacks(entry, new.html, kept.html, self.signer, sites)
-                self.console.print(describe_lacks("kept", lacks))
-            return new, kept
-        dropped = self.stored.find(id_of(entry))
-        print_difference(entry, record, dropped, self.signer, self.sites[id_of(entry)])
-        html = as_fetched(dropped).self_describing_body if dropped else b""
-        return contents_of(entry, record.page if record else None, html)
-
-    def fetch_pages(self, entry: Entry) -> tuple[PageContent, PageContent]:
-        """Fetch a page, unless it is stored, and its representative; print a message for one that cannot be fetched."""
-        dropped = self.stored.find(id_of(entry))
-        new = PageContent(html=as_fetched(dropped).self_describing_body) if dropped else self._fetch(entry.url)
-        return new, self._fetch(entry.duplicate_of)
-
-    def _fetch(self, url: str) -> PageContent:
-        try:
-            return PageContent(html=fetch_page(url, self.signer.config.max_bytes).self_describing_body)
-        except DedupError as error:
-            click.echo(f"  {printable(str(error))}")
-            return PageContent()
-
-    def _text_of(self, content: PageContent) -> str:
-        try:
-            return content.text or self.signer.main_text(content.html)
-        except BeyondLimits as limit:
-            return f"({limit})"
-
-
-def _make_viewer(target: Target, entries: Sequence[Entry], *, fetches: bool) -> _DropViewer:
-    wanted = {(entry.scope, entry.duplicate_of) for entry in entries}
-    kept: dict[ScopedUrl, Record] = {}
-    with closing(maintenance.open_index(target.index)) as pages, progress_bars() as start:
-        for record in maintenance.read_records(pages, start("reading the index", len(pages))):
-            address = record.page.scope, record.page.url
-            if address in wanted:
-                kept[address] = record
-        signer = Signer(config_from_spec(pages.header.spec, target.config))
-        sites = {id_of(entry): find_sites_then(pages, entry) for entry in entries}
-    return _DropViewer(make_console(), signer, kept, target.find_stored(), sites, fetches)
 
 
 def _ask() -> str:

@@ -21,8 +21,8 @@ from crawler_dedup.cli.terminal import format_time, make_console, print_json, pr
 from crawler_dedup.cli.works import library_option, match_fields, print_matches
 from crawler_dedup.system.extras import require_extra
 from crawler_dedup.system.files import open_replacement
+from crawler_dedup.works.comparison import align_passages
 from crawler_dedup.works.matches import STATUSES, Match, Matches, Status
-from crawler_dedup.works.sidebyside import align_passages
 
 _MOST_ROWS = 50
 _MOST_DAYS = 60

@@ -1,4 +1,4 @@
-"""``crawler-dedup keep``, ``separate`` and ``overrides``: say about pages what no rule overrules."""
+"""``crawler-dedup keep``, ``separate`` and ``index overrides``: say about pages what no rule overrules."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from crawler_dedup.cli.options import IndexType, json_option, settings_option
+from crawler_dedup.cli.options import IndexType, index_argument, json_option, settings_option
 from crawler_dedup.cli.project import find_index, read_config
 from crawler_dedup.cli.terminal import format_time, iso_time, print_json, printable, quantity
 from crawler_dedup.index import maintenance
@@ -84,21 +84,20 @@ def separate(
 
 
 @click.command()
-@_index_option
+@index_argument
 @json_option
-@settings_option
-def overrides(index: Location | None, settings: Sequence[str], *, json: bool) -> None:
-    """List the overrides that `keep` and `separate` have set.
+def overrides(index: Location | None, *, json: bool) -> None:
+    """List the overrides that `keep`, `separate` and `restore` have set.
 
+    INDEX is the directory of the index, or its address on a server; without it, the index of this Scrapy project is used.
     The addresses in DEDUP_NEVER_DROP are not listed.
 
     \b
     Examples:
-      crawler-dedup overrides
-      crawler-dedup overrides --json
+      crawler-dedup index overrides
+      crawler-dedup index overrides .scrapy/dedup --json
     """
-    location = find_index(index, read_config(settings))
-    with closing(maintenance.open_index(location)) as pages:
+    with closing(maintenance.open_index(find_index(index))) as pages:
         stored = pages.list_overrides()
     if json:
         fields = (

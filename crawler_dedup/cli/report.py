@@ -46,14 +46,13 @@ def report(output: Path, last: bool, run: str, json: bool, options: TargetOption
       crawler-dedup report --last -o last-run.html
     """
     require_extra("report", "crawler-dedup report")
-    from crawler_dedup.report.collector import JOURNAL_PASSES, collect  # noqa: PLC0415  (it needs the extra)
+    from crawler_dedup.report.collector import collect  # noqa: PLC0415  (it needs the extra)
     from crawler_dedup.report.rendering import render  # noqa: PLC0415
 
     target = options.find()
     run = choose_run(run, last, target.journals)
-    journal_bytes = JOURNAL_PASSES * target.journals.size
     with progress_bars() as start, closing(open_index(target.index)) as pages:
-        read_records, read_journals = start("index", len(pages)), start("journal", journal_bytes)
+        read_records, read_journals = start("index", len(pages)), start("journal", target.journals.size)
         figures = collect(pages, target.journals, run, read_records, read_journals)
         content = render(figures, target.config.max_distance, datetime.now(UTC)).encode()
         with open_replacement(output) as file:

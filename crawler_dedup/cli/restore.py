@@ -115,7 +115,7 @@ def restore(  # noqa: PLR0913, PLR0917  (each is an option of the command)
                 is_stored=lambda entry: id_of(entry) in read_stored(),
                 is_dry=dry_run,
             )
-        print_damage(target.journals)
+        print_damage(target.journals.damaged)
         is_complete = _print_result(result, addresses, is_dry=dry_run, is_on_stderr=feeds.use_stdout)
     if crawl is not None:
         restored = _crawl(*crawl, of_spider)

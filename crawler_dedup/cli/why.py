@@ -66,7 +66,7 @@ def why(url: str, fetch: bool, everything: bool, json: bool, options: TargetOpti
     if len(history.similar) == 1:
         click.echo(f"The known address is {printable(history.similar[0])}:", err=json)
         history, config = _find_history(history.similar[0], target)
-    print_damage(target.journals)
+    print_damage(target.journals.damaged)
     if not target.journals.files:
         click.echo(
             f"There is no journal beside the index in {target.directory}: what was dropped is not known.", err=True

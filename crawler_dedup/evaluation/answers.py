@@ -18,8 +18,6 @@ from crawler_dedup.evaluation.counts import Share
 from crawler_dedup.evaluation.labelled import ANSWERS, Document, LabelledPair, LabelledSet, read_folder
 from crawler_dedup.journal.entry import Entry, UnknownVersion, decode_entry
 from crawler_dedup.journal.reader import Selection
-from crawler_dedup.signedpage import SignedPage
-from crawler_dedup.signing.text import unpack_text
 from crawler_dedup.system.files import open_replacement
 
 Label = Literal[0, 1]
@@ -56,17 +54,6 @@ class PageContent(msgspec.Struct, frozen=True):
         return bool(self.html or self.text)
 
 
-def contents_of(entry: Entry, kept: SignedPage | None, stored: bytes = b"") -> tuple[PageContent, PageContent]:
-    """Return the contents of a dropped page and of its representative that are stored: HTML, main texts, or nothing.
-
-    Args:
-        kept: the representative; ``None``: it is not kept.
-        stored: the dropped page in a WARC file.
-    """
-    new = PageContent(html=stored) if stored else PageContent(text=unpack_text(entry.text), title=entry.title)
-    return new, PageContent(text=unpack_text(kept.text), title=kept.title) if kept else PageContent()
-
-
 class Answers:
     """The answers in a folder.
 
@@ -83,10 +70,6 @@ class Answers:
         self._answers = {_pair_of(answer.entry): answer for answer in _read(folder / ANSWERS)}
         sets = read_folder(folder) if has_pairs else ()
         self._with_pages = {_addresses_of(labelled, pair) for labelled in sets for pair in labelled.pairs}
-
-    def __contains__(self, entry: Entry) -> bool:
-        """Return whether a person has answered about the two pages of *entry*."""
-        return _pair_of(entry) in self._answers
 
     def has(self, url: str, kept: str) -> bool:
         """Return whether a person has answered about the drop of the page at *url* because of that at *kept*."""

@@ -1,20 +1,17 @@
-"""Count the drops in a journal by rule, by host, by representative, and by run."""
+"""Select the drops in a journal, and count them by run, and by any of their properties."""
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator, Sequence, Set
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 
-from crawler_dedup.counting import HeavyHitters
-from crawler_dedup.journal.entry import Entry
+from crawler_dedup.inspection.droptable import Search, conditions_of
+from crawler_dedup.inspection.journaltable import IS_DUPLICATE, IS_OUTDATED, JournalTable
 from crawler_dedup.journal.reader import Selection
 from crawler_dedup.journal.runperiods import RunPeriod, RunPeriods
-from crawler_dedup.urls import host_of
-
-_COUNTERS = 100_000  # up to this number of hosts, pages and runs, all are counted exactly
 
 DropCounts = Sequence[tuple[str, int]]
-"""(property, number of drops that have it), most frequent first."""
+"""(value of a property, number of drops that have it), most frequent first."""
 
 
 @dataclass(frozen=True)
@@ -27,129 +24,71 @@ class RunDrops:
     is_dry: bool
 
 
-@dataclass(frozen=True)
-class DropSummary:
-    """Drops in numbers. Pages that were marked and passed are counted as drops, too.
+class SelectedDrops:
+    """The selected drops in a table. Without a selected run, marks that no longer count are left out.
 
     Attributes:
-        drops: number of all drops.
-        marked: number of pages that were marked and passed.
-        rules: drops by the rule that decided.
-        hosts: drops by the host of the dropped page.
-        representatives: drops by the address of their representative.
-        host_count: number of hosts.
-        representative_count: number of representatives.
-        runs: the runs, including runs without drops, in the order in which they began.
-        earlier_runs: the runs before the index was emptied, whose drops are not in the other numbers.
-        is_incomplete: whether there were too many hosts, pages or runs to count all of them.
-    """
-
-    drops: int
-    marked: int
-    rules: DropCounts
-    hosts: DropCounts
-    representatives: DropCounts
-    host_count: int
-    representative_count: int
-    runs: Sequence[RunDrops]
-    earlier_runs: Sequence[RunDrops]
-    is_incomplete: bool
-
-
-@dataclass
-class DropTally:
-    """The number of drops in a journal, and the runs in which they happened.
-
-    Attributes:
-        selection: the drops and runs that are counted.
-        dry_runs: numbers of the dry runs.
-        outdated: marks that no longer count, except for their runs.
+        selection: the drops and runs that are selected.
         runs: the runs, including runs without drops.
-        by_run: drops by the number of the run.
+        earlier_runs: the runs that would be selected if the index had not been emptied after them.
         drops: how many drops there are, including pages that were marked and passed.
         marked: how many of these pages were marked and passed.
+        damaged: how many lines of each file of the journal could not be read.
     """
 
-    selection: Selection
-    dry_runs: Set[str] = frozenset()
-    outdated: Container[Entry] = ()
-    runs: RunPeriods = field(default_factory=RunPeriods)
-    by_run: HeavyHitters[str, None] = field(default_factory=lambda: HeavyHitters(_COUNTERS, lambda: None))
-    drops: int = 0
-    marked: int = 0
+    def __init__(self, table: JournalTable, selection: Selection) -> None:
+        self.selection = selection
+        self.damaged = table.damaged
+        self._table = table
+        earliest = max(selection.since, selection.emptied)
+        self._time: Search = {"since": earliest, "run": selection.run}
+        self._time_before: Search = {"since": selection.since, "before": selection.emptied}
+        self.runs = self._find_runs(self._time)
+        self.earlier_runs = self._find_runs(self._time_before) if selection.emptied else RunPeriods()
+        self._where, self._values = self._drops_in(self._time)
+        self._where += "" if selection.run else f" AND NOT {IS_OUTDATED}"
+        self.drops = table.count(self._where, self._values)
+        self.marked = table.count(f"{self._where} AND event = 'mark'", self._values)
 
-    def add(self, entry: Entry) -> bool:
-        """Count *entry*, whose run and time are selected; return whether it is a selected drop that counts."""
-        self.runs.note(entry.run, entry.seconds, entry.spider)
-        if entry not in self.selection:
-            return False
-        self.by_run.add(entry.run)
-        if entry in self.outdated:
-            return False
-        self.drops += 1
-        self.marked += entry.event == "mark"
-        return True
+    def _find_runs(self, time: Search) -> RunPeriods:
+        where, values = conditions_of(time)
+        runs = RunPeriods()
+        for run, spider, first, last in self._table.select(
+            "SELECT run, spider, coalesce(min(nullif(seconds, 0)), 0), max(seconds) FROM entries"  # noqa: S608
+            f" WHERE {where} GROUP BY run, spider ORDER BY min(id)",
+            values,
+        ):
+            runs.note(run, first, spider)
+            runs.note(run, last)
+        return runs
 
-    def runs_in_order(self) -> list[RunDrops]:
-        """Return the runs in the order in which they began."""
-        drops = {run: count for run, count, _ in self.by_run.top(len(self.by_run))}
-        return [RunDrops(run, period, drops.get(run, 0), run in self.dry_runs) for run, period in self.runs.in_order()]
+    def _drops_in(self, time: Search) -> tuple[str, list[str]]:
+        where, values = conditions_of({**time, "of_host": self.selection.host, "rule": self.selection.rule})
+        return f"{where} AND {IS_DUPLICATE}", values
 
+    def places(self, is_left_out: Callable[[str, str], bool] | None = None) -> Iterator[tuple[str, int]]:
+        """Yield the places of the drops in journals (file, byte), in their order.
 
-class DropReader:
-    """Reads the drops in a journal, and counts them.
+        Args:
+            is_left_out: returns whether a drop is left out, by the addresses of the page and of its representative.
+        """
+        where = self._where + self._table.unless(is_left_out)
+        return self._table.select(f"SELECT file, place FROM entries WHERE {where} ORDER BY id", self._values)  # noqa: S608
 
-    Args:
-        selection: the drops and runs to select.
-        outdated: marks that no longer count.
+    def count_by(self, column: str, size: int) -> tuple[DropCounts, int]:
+        """Return the *size* most frequent values of a column with their numbers of drops, and how many values there are."""
+        counts = self._table.select(
+            f"SELECT {column}, count(*) AS number FROM entries WHERE {self._where}"  # noqa: S608
+            f" GROUP BY {column} ORDER BY number DESC, {column} LIMIT {size}",
+            self._values,
+        )
+        total = self._table.select(f"SELECT count(DISTINCT {column}) FROM entries WHERE {self._where}", self._values)  # noqa: S608
+        return list(counts), next(total)[0]
 
-    Attributes:
-        selected: the selected drops that were read so far.
-        earlier: those that would be selected if the index had not been emptied after them.
-    """
-
-    def __init__(self, selection: Selection, outdated: Container[Entry] = ()) -> None:
-        self._dry_runs: set[str] = set()
-        self.selected = DropTally(selection, self._dry_runs, outdated)
-        self.earlier = DropTally(replace(selection, emptied=""), self._dry_runs)
-
-    def select(self, entries: Iterable[Entry]) -> Iterator[Entry]:
-        """Yield the selected drops of *entries*."""
-        for entry in entries:
-            if entry.event == "dry_run":  # its start, perhaps before the selected time
-                self._dry_runs.add(entry.run)
-            if self.selected.selection.covers(entry):
-                if self.selected.add(entry):
-                    yield entry
-            elif self.earlier.selection.covers(entry):
-                self.earlier.add(entry)
-
-
-def summarise_drops(reader: DropReader, entries: Iterable[Entry], size: int) -> DropSummary:
-    """Count the drops of *entries* that *reader* selects, in bounded memory.
-
-    Args:
-        size: how many of the hosts and representatives with most drops are returned.
-    """
-    rules, hosts, representatives = (HeavyHitters[str, None](_COUNTERS, lambda: None) for _ in range(3))
-    for entry in reader.select(entries):
-        rules.add(entry.rule)
-        hosts.add(host_of(entry.url))
-        representatives.add(entry.duplicate_of)
-    selected, earlier = reader.selected, reader.earlier
-    return DropSummary(
-        drops=selected.drops,
-        marked=selected.marked,
-        rules=_top(rules, len(rules)),
-        hosts=_top(hosts, size),
-        representatives=_top(representatives, size),
-        host_count=len(hosts),
-        representative_count=len(representatives),
-        runs=selected.runs_in_order(),
-        earlier_runs=earlier.runs_in_order(),
-        is_incomplete=any(counted.has_forgotten for counted in (rules, hosts, representatives, selected.by_run)),
-    )
-
-
-def _top(hitters: HeavyHitters[str, None], size: int) -> DropCounts:
-    return [(name, count) for name, count, _ in hitters.top(size)]
+    def count_by_run(self, *, earlier: bool = False) -> list[RunDrops]:
+        """Return the runs, or the earlier runs, in the order in which they began, with all their drops."""
+        where, values = self._drops_in(self._time_before if earlier else self._time)
+        drops = dict(self._table.select(f"SELECT run, count(*) FROM entries WHERE {where} GROUP BY run", values))  # noqa: S608
+        dry_runs = {run for (run,) in self._table.select("SELECT run FROM entries WHERE event = 'dry_run'")}
+        runs = self.earlier_runs if earlier else self.runs
+        return [RunDrops(run, period, drops.get(run, 0), run in dry_runs) for run, period in runs.in_order()]

@@ -1,80 +1,52 @@
-"""The drops of an index in a table that can be searched, grouped and counted, however many they are.
-
-The table is a temporary database of SQLite, which is on the disk except for a cache and deleted with its last use.
-"""
+"""The last drop of each page, searched and grouped, and why it may be wrong."""
 
 from __future__ import annotations
 
-import sqlite3
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import groupby
-from pathlib import Path
-from typing import Any
 from urllib.parse import unquote
 
-from xxhash import xxh3_64_intdigest
-
-from crawler_dedup.errors import DedupError
-from crawler_dedup.index import maintenance
+from crawler_dedup.difference.text import split_lines
 from crawler_dedup.index.index import Index
-from crawler_dedup.inspection.doubts import find_doubts
+from crawler_dedup.inspection.journaltable import IS_KEPT, JournalTable, number_of
 from crawler_dedup.inspection.mirrors import MIN_MIRROR_PAGES, MIN_MIRROR_SHARE, Mirror
-from crawler_dedup.journal.entry import OUTCOMES, Entry, decode_entry
-from crawler_dedup.journal.reader import Journals, read_lines
-from crawler_dedup.system.callbacks import Advance, ignore_progress
-from crawler_dedup.urls import host_of
+from crawler_dedup.journal.entry import Entry
+from crawler_dedup.journal.reader import read_entries
+from crawler_dedup.rules.table import SAME_BYTES
+from crawler_dedup.signing.text import unpack_text
 
-_COLUMNS = (
-    *("id", "file", "place", "scope", "url", "kept", "host", "kept_host", "rule", "spider", "run", "time", "seconds"),
-    *("event", "doubt", "doubts", "words"),
-)
-_SCHEMA = f"""
-PRAGMA cache_size = -32000;
-PRAGMA journal_mode = OFF;
-PRAGMA synchronous = OFF;
-CREATE TABLE drops ({", ".join(_COLUMNS)}, UNIQUE (scope, url));
-CREATE INDEX by_id ON drops (id);
-CREATE INDEX by_kept ON drops (scope, kept);
-CREATE TABLE pages (scope, url, host, title, key, filed, settled, is_dry, UNIQUE (scope, url));
-"""
-_ADD_DROP = (
-    f"INSERT INTO drops VALUES ({', '.join('?' * len(_COLUMNS))}) ON CONFLICT DO UPDATE"  # noqa: S608
-    f" SET {', '.join(f'{name} = excluded.{name}' for name in _COLUMNS)} WHERE excluded.time >= drops.time"
-)
-# A page that was kept before its drop, or by a dry run, is lost to crawls that drop.
-_IS_KEPT = (
-    "SELECT 1 FROM pages AS own WHERE own.scope = drops.scope AND own.url = drops.url"
-    " AND own.settled >= drops.seconds AND NOT (own.is_dry AND event = 'drop')"
-)
-_REMOVE_KEPT_MARKS = f"DELETE FROM drops WHERE event = 'mark' AND EXISTS ({_IS_KEPT})"  # noqa: S608
-_REMOVE_MARK = "DELETE FROM drops WHERE scope = ? AND url = ? AND event = 'mark' AND run != ? AND time < ?"
-_DROP = f"SELECT id, file, place, doubts, EXISTS ({_IS_KEPT}) FROM drops"  # noqa: S608
 _CONDITIONS = {
-    **{name: f"{name} = ?" for name in ("rule", "spider", "run", "scope", "kept")},
+    **{name: f"{name} = ?" for name in ("rule", "spider", "run")},
     "host": "instr(host, lower(?))",
+    "of_host": "is_of_host(url, ?)",
     "since": "time >= ?",
+    "before": "time < ?",
     "until": "time <= ? || '~'",  # the whole day or hour that it names
+    "kept": "kept_page = (SELECT kept_page FROM entries WHERE is_last AND pair = CAST(? AS INT))",
 }
+_DROP = "SELECT file, place, doubts FROM entries WHERE is_last"
 _MEMBER = ("url", "rule", "time", "event")
 _MAX_ID = (1 << 63) - 1
 _MAX_WORDS = 4_000  # characters of title and addresses that are searched
-
+_NUMBER = re.compile(r"\d+")
+_WORD = re.compile(r"(?<!['’])\b\w+|(?<=['’])\w{2,}")  # without the "s" of "Anna's"
+_SHOWN = 5  # words of a title
 
 Search = Mapping[str, str]
-"""The drops that are searched for: they meet all conditions, whose names are in :data:`SEARCHED`.
+"""The drops that are searched for: they meet all conditions that are not empty, whose names are in :data:`SEARCHED`.
 
-``words``: words that the title or an address contains, in any order; ``host``: a part of the host of the page; ``rule``,
-``spider``, ``run``, ``scope``; ``since``, ``until``: the earliest and the latest time (ISO 8601, UTC, or its beginning);
-``kept``: address of the representative.
+``words``: words that the title or an address contains, in any order; ``host``: a part of the host of the page, ``of_host``:
+its host; ``rule``, ``spider``, ``run``; ``since``, ``until``: the earliest and the latest time (ISO 8601, UTC, or its
+beginning); ``before``: a later time; ``kept``: the id of a drop with the same representative.
 """
 SEARCHED = ("words", *_CONDITIONS)
 
 
 @dataclass(frozen=True)
 class Drop:
-    """A drop in the table: the last one of its page.
+    """A drop.
 
     Attributes:
         id: identifies page and representative.
@@ -110,129 +82,31 @@ class Group:
     duplicates: Sequence[Mapping[str, str]]
 
 
-class DropTable:
+class DropTable(JournalTable):
     """The last drop of each page since the index was emptied, and the kept pages.
 
-    Pages that were kept after they had been dropped are in the table, but in no group. Marks that no longer count, because
-    another run has decided later (:meth:`Entry.outdates`), are left out. It is not safe for threads.
+    Pages that were kept after they had been dropped are in the table, but in no group. Marks that no longer count are left
+    out.
 
     Args:
         max_distance: DEDUP_MAX_DISTANCE; a drop with a distance near it is doubtful.
-
-    Attributes:
-        damaged: how many lines of the journal could not be read.
     """
 
     def __init__(self, max_distance: int) -> None:
-        self.damaged = 0
+        super().__init__()
         self._max_distance = max_distance
-        self._known: dict[Path, tuple[int, int]] = {}  # the inode of each file, and how far it was read
-        self._emptied = ""
-        self._database = sqlite3.connect("", isolation_level=None, check_same_thread=False)  # a temporary file
-        self._database.executescript(_SCHEMA)
 
-    def close(self) -> None:
-        """Delete the table."""
-        self._database.close()
-
-    def read_index(self, pages: Index, advance: Advance = ignore_progress) -> None:
-        """Read which pages are kept. Call it before :meth:`read_journals`, which compares titles."""
-        records = maintenance.read_records(pages, advance)
-        with self._writing() as database:
-            database.execute("DELETE FROM pages")
-            database.executemany(
-                "INSERT OR REPLACE INTO pages VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-                (
-                    (
-                        page.scope,
-                        page.url,
-                        host_of(page.url),
-                        page.title,
-                        page.key,
-                        each.filed,
-                        each.settled,
-                        each.is_dry,
-                    )
-                    for each in records
-                    if (page := each.page) and each.settled
-                ),
-            )
-            database.execute(_REMOVE_KEPT_MARKS)
-
-    def read_journals(self, journals: Journals, pages: Index | None = None, advance: Advance = ignore_progress) -> bool:
-        """Read the lines that were added since the last call, and return whether the drops have changed.
-
-        Args:
-            pages: the index, if stored texts are to be compared.
-        """
-        before = self._emptied, self._database.total_changes
-        if any(_is_replaced(path, *known) for path, known in self._known.items()):
-            self._known.clear()
-            self._database.execute("DELETE FROM drops")
-            self.damaged = 0
-        with self._writing() as database:
-            for path in journals.files:
-                database.executemany(_ADD_DROP, self._rows(path, pages, advance))
-        if before == (self._emptied, self._database.total_changes):
-            return False
-        self._database.execute("DELETE FROM drops WHERE time < ?", [self._emptied])
-        self._database.execute(_REMOVE_KEPT_MARKS)
-        return True
-
-    @contextmanager
-    def _writing(self) -> Iterator[sqlite3.Connection]:
-        """Write much at once. What was written before an error stays: without a journal, SQLite takes nothing back."""
-        self._database.execute("BEGIN")
-        try:
-            yield self._database
-        finally:
-            self._database.execute("COMMIT")
-
-    def _rows(self, path: Path, pages: Index | None, advance: Advance) -> Iterator[tuple[Any, ...]]:
-        """Yield the rows of the drops in the part of a file that was not read yet."""
-        inode, place = self._known.get(path) or (path.stat().st_ino, 0)
-        for line, entry in read_lines(path, decode_entry, place):
-            if not line.endswith(b"\n"):  # it may be being written
-                return
-            if entry is None:
-                self.damaged += 1
-            elif entry.event == "emptied":
-                self._emptied = max(self._emptied, entry.time)
-            elif entry.is_duplicate:
-                yield self._row(entry, path, place, pages)
-            elif entry.event in OUTCOMES:
-                self._database.execute(_REMOVE_MARK, [entry.scope, entry.url, entry.run, entry.time])
-            place += len(line)
-            self._known[path] = inode, place
-            advance(len(line))
-
-    def _row(self, entry: Entry, path: Path, place: int, pages: Index | None) -> tuple[Any, ...]:
-        title, key, _ = self._kept_page(entry)
+    def _describe(self, entry: Entry, pages: Index | None) -> tuple[int, str, str]:
+        title, key, _ = self.find_kept(entry)
         record = pages.find(entry.scope, key) if pages and key and entry.text else None
         doubts = find_doubts(entry, title, record.page.text if record else b"", self._max_distance)
-        name = "\0".join((entry.scope, entry.url, entry.duplicate_of)).encode("utf-8", "replace")
-        return (
-            xxh3_64_intdigest(name) >> 1,  # 63 bits
-            *(str(path), place, entry.scope, entry.url, entry.duplicate_of),
-            *(host_of(entry.url), host_of(entry.duplicate_of)),
-            *(entry.rule, entry.spider, entry.run, entry.time, int(entry.seconds), entry.event),
-            sum(weight for weight, _ in doubts),
-            "\n".join(reason for _, reason in doubts),
-            f"{entry.title} {unquote(entry.url)} {unquote(entry.duplicate_of)}".lower()[:_MAX_WORDS],
-        )
+        words = f"{entry.title} {unquote(entry.url)} {unquote(entry.duplicate_of)}".lower()[:_MAX_WORDS]
+        return sum(weight for weight, _ in doubts), "\n".join(reason for _, reason in doubts), words
 
-    def _kept_page(self, entry: Entry) -> tuple[str | None, str, int]:
-        """Return title, key and time of filing of the representative of a drop, if it is kept."""
-        kept: tuple[str, str, int] | None = self._database.execute(
-            "SELECT title, key, filed FROM pages WHERE scope = ? AND url = ?", (entry.scope, entry.duplicate_of)
-        ).fetchone()
-        return kept or (None, "", 0)
-
-    def count(self, search: Search) -> int:
+    def count_drops(self, search: Search) -> int:
         """Count the drops that are searched for."""
-        where, values = _conditions_of(search)
-        (number,) = self._database.execute(f"SELECT count(*) FROM drops WHERE {where}", values).fetchone()  # noqa: S608
-        return int(number)
+        where, values = conditions_of(search)
+        return self.count(f"is_last AND {where}", values)
 
     def find(
         self,
@@ -251,43 +125,41 @@ class DropTable:
         Raises:
             DedupError: a file of the journal was removed.
         """
-        where, values = _conditions_of(search)
-        if is_left_out:
-            self._database.create_function("is_left_out", 2, is_left_out)
-            where += " AND NOT is_left_out(url, kept)"
+        where, values = conditions_of(search)
         order = "doubt DESC, time DESC, url" if doubtful_first else "time DESC, url"
-        rows = self._database.execute(
-            f"{_DROP} WHERE {where} ORDER BY {order} LIMIT ? OFFSET ?", [*values, size, first]
-        )
-        return [self._drop(*row) for row in rows.fetchall()]
+        query = f"{_DROP} AND {where} {self.unless(is_left_out)} ORDER BY {order} LIMIT ? OFFSET ?"
+        return [self._drop(*row) for row in list(self.select(query, [*values, size, first]))]
 
     def get(self, number: int) -> Drop | None:
         """Return the drop with the id *number*, if this is still the last drop of its page. Raises as :meth:`find`."""
         wanted = min(number, _MAX_ID)  # SQLite takes no larger number
-        row = self._database.execute(f"{_DROP} WHERE id = ?", [wanted]).fetchone()
+        row = next(self.select(f"{_DROP} AND pair = ?", [wanted]), None)
         return None if row is None else self._drop(*row)
 
-    def _drop(self, number: int, file: str, place: int, doubts: str, is_kept: int) -> Drop:
-        _, entry = next(read_lines(Path(file), decode_entry, place), (b"", None))
-        if entry is None:
-            raise DedupError(f"{file} was changed or removed: load the page again.")
-        title, key, filed = self._kept_page(entry)
-        return Drop(number, entry, title, key, tuple(doubts.splitlines()), filed > entry.seconds, bool(is_kept))
+    def _drop(self, file: str, place: int, doubts: str) -> Drop:
+        (entry,) = read_entries([(file, place)])
+        return self.drop_of(entry, doubts.splitlines())
+
+    def drop_of(self, entry: Entry, doubts: Sequence[str] = ()) -> Drop:
+        """Return the drop of an entry, with what the index has about both pages."""
+        title, key, filed = self.find_kept(entry)
+        of_entry = [number_of(entry.scope, entry.url), entry.seconds, entry.event]
+        query = f"SELECT {IS_KEPT} FROM (SELECT ? AS page, ? AS seconds, ? AS event) AS entries"  # noqa: S608
+        ((is_kept,),) = self.select(query, of_entry)
+        number = number_of(entry.scope, entry.url, entry.duplicate_of)
+        return Drop(number, entry, title, key, doubts, filed > entry.seconds, bool(is_kept))
 
     def names(self, column: str) -> list[str]:
         """Return the different values of ``rule``, ``spider`` or ``run``; of runs the latest first."""
         order = "max(time) DESC" if column == "run" else column
-        return [
-            name
-            for (name,) in self._database.execute(f"SELECT {column} FROM drops GROUP BY {column} ORDER BY {order}")  # noqa: S608
-        ]
+        rows = self.select(f"SELECT {column} FROM entries WHERE is_last GROUP BY {column} ORDER BY {order}")  # noqa: S608
+        return [name for (name,) in rows]
 
     def groups(self) -> Iterator[Group]:
         """Yield the representatives with the pages that they represent, which are kept nowhere else."""
-        rows = self._database.execute(
-            "SELECT drops.scope, kept, pages.url IS NOT NULL, drops.url, rule, time, event FROM drops"  # noqa: S608
-            " LEFT JOIN pages ON pages.scope = drops.scope AND pages.url = kept"
-            f" WHERE NOT EXISTS ({_IS_KEPT}) ORDER BY drops.scope, kept, drops.url"
+        rows = self.select(
+            "SELECT scope, duplicate_of, EXISTS (SELECT 1 FROM pages WHERE pages.page = kept_page AND settled), url,"  # noqa: S608
+            f" rule, time, event FROM entries WHERE is_last AND NOT {IS_KEPT} ORDER BY scope, duplicate_of, url"
         )
         for (scope, url, is_kept), members in groupby(rows, lambda row: row[:3]):
             yield Group(scope, url, bool(is_kept), [dict(zip(_MEMBER, member[3:], strict=True)) for member in members])
@@ -297,9 +169,9 @@ class DropTable:
 
         Hosts with fewer than ten known pages are left out.
         """
-        rows = self._database.execute(
-            f"WITH lost AS (SELECT scope, url, host, kept_host FROM drops WHERE NOT EXISTS ({_IS_KEPT})),"  # noqa: S608
-            " known AS (SELECT scope, url, host FROM lost UNION SELECT scope, url, host FROM pages),"
+        rows = self.select(
+            f"WITH lost AS (SELECT scope, url, host, kept_host FROM entries WHERE is_last AND NOT {IS_KEPT}),"  # noqa: S608
+            " known AS (SELECT scope, url, host FROM lost UNION SELECT scope, url, host FROM pages WHERE settled),"
             " totals AS (SELECT host, count(*) AS total FROM known GROUP BY host)"
             " SELECT lost.host, kept_host, count(*) AS number, total FROM lost JOIN totals ON totals.host = lost.host"
             " WHERE lost.host != kept_host GROUP BY lost.host, kept_host HAVING number >= ? * total AND total >= ?"
@@ -310,21 +182,51 @@ class DropTable:
 
     def hosts(self) -> list[str]:
         """Return the hosts of all kept pages, in ascending order."""
-        return [host for (host,) in self._database.execute("SELECT DISTINCT host FROM pages ORDER BY host")]
+        return [host for (host,) in self.select("SELECT DISTINCT host FROM pages WHERE settled ORDER BY host")]
 
 
-def _conditions_of(search: Search) -> tuple[str, list[str]]:
+def conditions_of(search: Search) -> tuple[str, list[str]]:
     """Return the conditions in SQL, and their parameters."""
     words = search.get("words", "").lower().split()
-    named = [name for name in _CONDITIONS if name in search]
+    named = [name for name in _CONDITIONS if search.get(name)]
     conditions = ["TRUE", *["instr(words, ?)"] * len(words), *(_CONDITIONS[name] for name in named)]
     return " AND ".join(conditions), [*words, *(search[name] for name in named)]
 
 
-def _is_replaced(path: Path, inode: int, size: int) -> bool:
-    """Return whether a file, which was read up to *size*, was removed or replaced."""
-    try:
-        now = path.stat()
-    except FileNotFoundError:
-        return True
-    return now.st_ino != inode or now.st_size < size
+def find_doubts(entry: Entry, kept_title: str | None, kept_text: bytes, max_distance: int) -> list[tuple[int, str]]:
+    """Return the reasons to doubt a drop, each with its weight: the higher the sum, the earlier a person should look.
+
+    Args:
+        kept_title: the title of the representative; ``None`` if it is not known.
+        kept_text: the compressed main text of the representative; empty if it is not known.
+        max_distance: the setting.
+    """
+    if entry.rule == SAME_BYTES:
+        return []
+    distance = -1 if entry.distance is None else entry.distance
+    return [
+        *_compare_contents(entry, kept_title, kept_text),
+        *_compare_addresses(entry),
+        *([(2, "signatures as far apart as allowed")] if distance == max_distance else []),
+        *([(2, "found by its name: the signatures are far apart")] if distance > max_distance else []),
+    ]
+
+
+def _compare_contents(entry: Entry, kept_title: str | None, kept_text: bytes) -> Iterator[tuple[int, str]]:
+    if kept_title is not None:
+        words, kept_words = (_WORD.findall(title.lower()) for title in (entry.title, kept_title))
+        if other := [word for word in dict.fromkeys(words) if word not in kept_words]:
+            yield 4, f"other words in the title: {', '.join(other[:_SHOWN])}"
+    if entry.text and kept_text:
+        lines, kept_lines = (set(split_lines(unpack_text(text))) for text in (entry.text, kept_text))
+        if number := len(lines - kept_lines):
+            yield min(4, 1 + number), f"{number:,} block{'s' * (number > 1)} that the kept page lacks"
+
+
+def _compare_addresses(entry: Entry) -> Iterator[tuple[int, str]]:
+    path, kept_path = (url.partition("://")[2].partition("/")[2] for url in (entry.url, entry.duplicate_of))
+    numbers, kept_numbers = set(_NUMBER.findall(path)), set(_NUMBER.findall(kept_path))
+    if numbers - kept_numbers and kept_numbers - numbers:
+        yield 2, "another date or number in the address"
+    if path.rpartition("/")[0] != kept_path.rpartition("/")[0]:
+        yield 1, "another path"

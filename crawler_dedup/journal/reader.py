@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from glob import escape, glob
+from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
 from typing import TypeVar
@@ -26,6 +27,7 @@ _OF_THE_INDEX = (".mdb", ".lock")
 _STEP = 1_000  # lines between two calls that report progress
 
 
+_Item = TypeVar("_Item")
 _Line = TypeVar("_Line")
 
 
@@ -62,6 +64,25 @@ def read_lines(path: Path, decode: Callable[[bytes], _Line], start: int = 0) -> 
             f"{path}, line {number}{after}, was written by {age} version of crawler-dedup: schema {error.version}; this"
             f" one reads {VERSION}."
         ) from None
+
+
+def read_entries(places: Iterable[tuple[str, int]]) -> Iterator[Entry]:
+    """Yield the entries at the *places* (file, byte) of journals.
+
+    Raises:
+        DedupError: a file was changed or removed.
+    """
+    for file, places_of_file in groupby(places, itemgetter(0)):
+        try:
+            with Path(file).open("rb") as lines:
+                for _, place in places_of_file:
+                    lines.seek(place)
+                    entry = decode_entry(lines.readline())
+                    if entry is None:
+                        raise DedupError(f"{file} was changed or removed meanwhile.")
+                    yield entry
+        except (OSError, UnknownVersion):
+            raise DedupError(f"{file} was changed or removed meanwhile.") from None
 
 
 class Journals:
@@ -108,15 +129,12 @@ class Journals:
             runs.note(line.run, parse_time(line.time), line.spider)
         return runs
 
-    def find_past(self, advance: Advance = ignore_progress) -> Past:
-        """Find what concerns earlier runs as a whole: arguments and errors as of :meth:`entries`."""
-        emptied, runs, dry_runs, has_marks = "", set[str](), set[str](), False
-        for line in self._read(decode_run, advance):
-            (dry_runs if line.event == "dry_run" else runs).add(line.run)
-            has_marks |= line.event == "mark"
-            if line.event == "emptied":
-                emptied = max(emptied, line.time)
-        return Past(emptied, frozenset(dry_runs), only_dry=runs - {""} <= dry_runs, has_marks=has_marks)
+    def find_emptied(self, advance: Advance = ignore_progress) -> str:
+        """Find when the index was emptied last (ISO 8601, UTC); ``""``: never, or it is not known.
+
+        Arguments and errors are those of :meth:`entries`.
+        """
+        return max((line.time for line in self._read(decode_run, advance) if line.event == "emptied"), default="")
 
     def _read(self, decode: Callable[[bytes], _Line | None], advance: Advance) -> Iterator[_Line]:
         self.damaged.clear()
@@ -126,23 +144,6 @@ class Journals:
                     self.damaged[path] += 1
                 else:
                     yield line
-
-
-@dataclass(frozen=True)
-class Past:
-    """What a journal says about its runs as a whole.
-
-    Attributes:
-        emptied: when the index was emptied last (ISO 8601, UTC); ``""``: never, or it is not known.
-        dry_runs: numbers of the runs that dropped nothing (``DEDUP_ACTION = "mark"``).
-        only_dry: whether there are no other runs.
-        has_marks: whether a page was marked as a duplicate, and passed.
-    """
-
-    emptied: str
-    dry_runs: frozenset[str]
-    only_dry: bool
-    has_marks: bool
 
 
 @dataclass(frozen=True)
@@ -178,15 +179,15 @@ class Selection:
         )
 
 
-def sample(entries: Iterable[Entry], size: int, source: random.Random) -> list[Entry]:
-    """Draw a uniform random sample of *size* entries, and return it in order. Only the sample is kept in memory."""
-    drawn: list[tuple[int, Entry]] = []
-    for number, entry in enumerate(entries):
+def sample(items: Iterable[_Item], size: int, source: random.Random) -> list[_Item]:
+    """Draw a uniform random sample of *size* items, and return it in order. Only the sample is kept in memory."""
+    drawn: list[tuple[int, _Item]] = []
+    for number, item in enumerate(items):
         if number < size:
-            drawn.append((number, entry))
+            drawn.append((number, item))
         elif (place := source.randrange(number + 1)) < size:  # algorithm R (Vitter 1985, section 2)
-            drawn[place] = number, entry
-    return [entry for _, entry in sorted(drawn, key=itemgetter(0))]
+            drawn[place] = number, item
+    return [item for _, item in sorted(drawn, key=itemgetter(0))]
 
 
 ScopedUrl = tuple[str, str]

@@ -58,7 +58,7 @@ class RunSummary(RunPeriod):
     pages: PageCounts = field(default_factory=PageCounts)
 
 
-@dataclass
+@dataclass(frozen=True)
 class DuplicateGroup:
     """The duplicates of a kept page.
 
@@ -69,27 +69,26 @@ class DuplicateGroup:
         is_kept: whether the index still has the kept page.
     """
 
-    size: int = 0
-    examples: list[str] = field(default_factory=list)
-    title: str = ""
-    is_kept: bool = False
+    size: int
+    examples: Sequence[str]
+    title: str
+    is_kept: bool
 
 
-@dataclass
-class CrossHostDuplicates:
+class CrossHostDuplicates(NamedTuple):
     """Duplicates on a host that are represented by pages of another host.
 
     Attributes:
-        count: their number.
+        number: how many there are.
         share: their share of all pages of the host.
         example: the address of the first.
     """
 
-    host: str = ""
-    kept_host: str = ""
-    count: int = 0
-    share: float = 0.0
-    example: str = ""
+    host: str
+    kept_host: str
+    number: int
+    share: float
+    example: str
 
 
 class WatchdogCase(NamedTuple):
@@ -117,10 +116,6 @@ class Savings:
 
     bytes: int = 0
     links: int = 0
-
-    def plus(self, bytes_: int, links: int) -> Savings:
-        """Return these savings with those of one more page added."""
-        return Savings(self.bytes + bytes_, self.links + links)
 
 
 @dataclass(frozen=True)
@@ -153,7 +148,6 @@ class ReportData:
         hosts: the hosts with most pages.
         other_hosts: the pages of all other hosts.
         host_count: how many hosts there are in all.
-        is_incomplete: whether there were too many hosts, groups or pairs of hosts to count them all.
         distances: duplicates by the distance of the signatures.
         resemblances: duplicates by resemblance in per cent, rounded down.
         coverages: duplicates by coverage in per cent, rounded down.
@@ -191,7 +185,6 @@ class ReportData:
     hosts: Sequence[tuple[str, PageCounts]]
     other_hosts: PageCounts
     host_count: int
-    is_incomplete: bool
     distances: Counter[int]
     resemblances: Counter[int]
     coverages: Counter[int]

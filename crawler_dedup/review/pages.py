@@ -83,8 +83,7 @@ class _Pages:
             first=page * _DROPS,
             page=page,
             choices=self._review.choices,
-            damaged=self._review.table.damaged,
-            group=search.get("kept"),
+            damaged=sum(self._review.table.damaged.values()),
             **_links(view),
         )
 
@@ -148,7 +147,9 @@ class _Pages:
     def precision(self, _: Request) -> Response:
         """Show how many of the drops are right, by the answers."""
         self._review.refresh()
-        return self._render("precision.html.jinja", shares=self._review.precision(), folder=str(self._review.folder))
+        return self._render(
+            "precision.html.jinja", shares=self._review.precision(), folder=str(self._review.answers.folder)
+        )
 
     def error(self, request: Request, error: Exception) -> Response:  # noqa: ARG002  (Starlette's)
         """Show an error as a sentence."""
@@ -164,11 +165,7 @@ class _Pages:
     def _read_search(self, request: Request) -> tuple[Search, dict[str, str]]:
         """Return the drops that an address asks for, and the same as the parameters of an address."""
         view = {name: value for name in (*SEARCHED, "page") if (value := request.query_params.get(name, "").strip())}
-        search = dict(view)
-        if (kept := search.pop("kept", "")).isdecimal():  # the id of a drop of the group
-            entry = self._review.get(int(kept[:20])).entry
-            search |= {"scope": entry.scope, "kept": entry.duplicate_of}
-        return search, {**view, "order": "time" if request.query_params.get("order") == "time" else "doubt"}
+        return view, {**view, "order": "time" if request.query_params.get("order") == "time" else "doubt"}
 
 
 def _page_number(text: str) -> int:

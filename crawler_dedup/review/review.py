@@ -1,4 +1,4 @@
-"""What a review works on: the table of drops, the answers of a person, and the index that answers may change."""
+"""What review and judge work on: the table of drops, the answers of a person, and the index that answers may change."""
 
 from __future__ import annotations
 
@@ -8,25 +8,31 @@ from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from crawler_dedup.config import Config
 from crawler_dedup.errors import DedupError
-from crawler_dedup.evaluation.answers import Answers, Label, PageContent, contents_of
+from crawler_dedup.evaluation.answers import Answers, Label, PageContent
 from crawler_dedup.evaluation.counts import Share
 from crawler_dedup.index.location import Location
 from crawler_dedup.index.maintenance import open_index, open_to_write
 from crawler_dedup.index.overrides import Override, OverrideKind, make_override
+from crawler_dedup.index.records import Record
 from crawler_dedup.inspection.droptable import Drop, DropTable, Search
 from crawler_dedup.inspection.fetching import as_fetched, fetch_page
 from crawler_dedup.inspection.lacks import Lack, find_fetched_lacks, inspect_stored
 from crawler_dedup.inspection.mirrors import Mirror
 from crawler_dedup.inspection.restore import restore
-from crawler_dedup.inspection.sites import find_sites_then
+from crawler_dedup.inspection.sites import PairSites, find_sites_then
 from crawler_dedup.inspection.stored import StoredPages, id_of
 from crawler_dedup.journal.entry import DUPLICATES
 from crawler_dedup.journal.reader import Journals, Selection
 from crawler_dedup.signing.signer import Signer, config_from_spec
+from crawler_dedup.signing.text import unpack_text
 from crawler_dedup.system.callbacks import Advance, ignore_progress
+
+if TYPE_CHECKING:
+    from crawler_dedup.warc.droppedpage import DroppedPage
 
 _MAX_FETCHED = 8  # pairs of pages that are kept in memory: each page may have ten million bytes
 _SHARE_OF_TIME = 50  # reading the index again takes at most this part of the time
@@ -54,8 +60,7 @@ class Review:
         with closing(open_index(index)) as pages:
             self.signer = Signer(config_from_spec(pages.header.spec, config))
         self._lock = threading.RLock()
-        self.folder = answers
-        self._answers = Answers(answers)
+        self.answers = Answers(answers)
         self._stored = StoredPages(directory)
         self._fetched: OrderedDict[int, Contents] = OrderedDict()
         self._next_reading = 0.0
@@ -74,18 +79,20 @@ class Review:
                 ended = time.monotonic()
                 self._next_reading = ended + _SHARE_OF_TIME * (ended - began)
             self._stored.refresh()
-            if self.table.read_journals(self._find_journals(), pages, advance) or not self.choices:
+            has_changed = self.table.read_journals(self._find_journals(), pages, advance)
+            self.table.find_last()
+            if has_changed or not self.choices:
                 self.choices = {column: self.table.names(column) for column in ("rule", "spider", "run")}
 
     def find(self, search: Search, first: int, size: int, *, doubtful_first: bool) -> tuple[int, Sequence[Drop]]:
         """Return the number of drops that are searched for, and *size* of them from the one with the number *first* on."""
         with self._lock:
-            return self.table.count(search), self.table.find(search, first, size, doubtful_first=doubtful_first)
+            return self.table.count_drops(search), self.table.find(search, first, size, doubtful_first=doubtful_first)
 
     def find_unanswered(self, search: Search, *, doubtful_first: bool) -> Drop | None:
         """Return the first of the drops that are searched for about which nothing was said."""
         with self._lock:
-            drops = self.table.find(search, 0, 1, doubtful_first=doubtful_first, is_left_out=self._answers.has)
+            drops = self.table.find(search, 0, 1, doubtful_first=doubtful_first, is_left_out=self.answers.has)
         return next(iter(drops), None)
 
     def get(self, number: int) -> Drop:
@@ -105,12 +112,19 @@ class Review:
         """Return the known contents of both pages: as they were fetched, or else as they are stored, or their texts."""
         if (fetched := self._fetched.get(drop.id)) is not None:
             return fetched
-        entry = drop.entry
+        record, dropped, _ = self.find_stored(drop)
+        new = PageContent(text=unpack_text(drop.entry.text), title=drop.entry.title)
+        if dropped:
+            new = PageContent(html=as_fetched(dropped).self_describing_body)
+        return new, PageContent(
+            text=unpack_text(record.page.text), title=record.page.title
+        ) if record else PageContent()
+
+    def find_stored(self, drop: Drop) -> tuple[Record | None, DroppedPage | None, PairSites]:
+        """Return the representative and the dropped page, if they are stored, and what was known about their sites."""
         with self._lock, closing(open_index(self._index)) as pages:
-            record = pages.find(entry.scope, drop.kept_key) if drop.kept_key else None
-            stored = self._stored.find(id_of(entry))
-        html = as_fetched(stored).self_describing_body if stored else b""
-        return contents_of(entry, record.page if record else None, html)
+            record = pages.find(drop.entry.scope, drop.kept_key) if drop.kept_key else None
+            return record, self._stored.find(id_of(drop.entry)), find_sites_then(pages, drop.entry)
 
     def is_stored(self, drop: Drop) -> bool:
         """Return whether the dropped page is in a WARC file, as it was."""
@@ -119,10 +133,7 @@ class Review:
     def find_lacks(self, drop: Drop) -> list[Lack]:
         """Return what the representative lacks of a page that is stored, or of a pair that was fetched."""
         new, kept = self.contents(drop)
-        with self._lock, closing(open_index(self._index)) as pages:
-            record = pages.find(drop.entry.scope, drop.kept_key) if drop.kept_key else None
-            sites = find_sites_then(pages, drop.entry)
-            dropped = self._stored.find(id_of(drop.entry))
+        record, dropped, sites = self.find_stored(drop)
         if kept.html:
             return find_fetched_lacks(drop.entry, new.html, kept.html, self.signer, sites)
         return inspect_stored(dropped, record.page, self.signer, sites)[1] if dropped and record else []
@@ -144,13 +155,13 @@ class Review:
 
     def label_of(self, drop: Drop) -> Label | None:
         """Return what was said about a drop: 1 if it is right, 0 if not."""
-        return self._answers.label_of(drop.entry)
+        return self.answers.label_of(drop.entry)
 
     def answer(self, drop: Drop, label: Label) -> None:
-        """Write down whether a drop is right, as `crawler-dedup judge` does."""
+        """Write down whether a drop is right."""
         contents = self.contents(drop)
         with self._lock:
-            self._answers.add(drop.entry, *contents, label)
+            self.answers.add(drop.entry, *contents, label)
 
     def restore(self, drop: Drop) -> None:
         """Write down that a drop is wrong, and have the page crawled again, as `crawler-dedup restore` does.
@@ -193,7 +204,7 @@ class Review:
         """Return the share of right drops among the answers: of all rules as ``""``, and then of each rule."""
         with self._lock:
             rules = ["", *self.choices.get("rule", ())]
-            return [(rule, self._answers.precision(Selection(DUPLICATES, rule=rule))) for rule in rules]
+            return [(rule, self.answers.precision(Selection(DUPLICATES, rule=rule))) for rule in rules]
 
     def close(self) -> None:
         """Delete the table of drops."""

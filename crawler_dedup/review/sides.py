@@ -59,7 +59,7 @@ class Sides:
 
 def compare_sides(new: PageContent, kept: PageContent, signer: Signer) -> Sides:
     """Compare two pages by the blocks that a reader sees, or by their main texts if only that of one is known."""
-    read = _read_blocks if new.html and kept.html else partial(_read_main_text, signer=signer)
+    read = _read_blocks if new.html and kept.html else partial(_read_lines, signer=signer)
     new_blocks, kept_blocks = read(new), read(kept)
     lines = list(compare_lines([text for text, _ in new_blocks], [text for text, _ in kept_blocks]))
     rows = _make_rows(omit_equal(lines), dict(new_blocks), dict(kept_blocks))
@@ -78,12 +78,16 @@ def _read_blocks(content: PageContent) -> list[tuple[str, str]]:
     return [(line, kind) for text, kind in kinds for line in split_lines(text)]
 
 
-def _read_main_text(content: PageContent, signer: Signer) -> list[tuple[str, str]]:
+def _read_lines(content: PageContent, signer: Signer) -> list[tuple[str, str]]:
+    return [(line, "") for line in split_lines(read_main_text(content, signer))]
+
+
+def read_main_text(content: PageContent, signer: Signer) -> str:
+    """Return the main text of a page; of a page beyond a limit, the limit in parentheses."""
     try:
-        text = content.text or signer.main_text(content.html)
+        return content.text or signer.main_text(content.html)
     except BeyondLimits as limit:
-        text = f"({limit})"
-    return [(line, "") for line in split_lines(text)]
+        return f"({limit})"
 
 
 def _state(line: Aligned) -> str:

@@ -21,7 +21,7 @@ def offered(*words: str) -> list[str]:
 def test_commands_options_and_values_are_offered() -> None:
     for words, names in [
         (["d"], ["demo", "drops"]),
-        (["index", ""], ["compact", "export", "import", "stats", "verify"]),
+        (["index", ""], ["compact", "export", "import", "overrides", "stats", "verify"]),
         (["--ver"], ["--version"]),
         (["drops", "--su"], ["--summary"]),
     ]:

@@ -84,9 +84,10 @@ def test_marks_of_a_dry_run_no_longer_count_once_a_later_run_has_decided_about_t
     ]
     assert listed.stderr.startswith("5 dropped or marked pages in 2 runs")
     assert explained(invoke("judge", index, typed="s\n" * 9)) == [*marked, *dropped]
-    with closing(DropTable(3)) as table, closing(open_index(index)) as pages:
+    with closing(DropTable(7)) as table, closing(open_index(index)) as pages:
         table.read_index(pages)
         table.read_journals(Journals([index / FIRST, index / SECOND]))
+        table.find_last()
         assert sorted(drop.entry.url for drop in table.find({}, 0, 9)) == sorted([*dropped, *marked])
     run = entries_of(index / FIRST)[0].run
     assert urls(invoke("drops", index, "--run", run)) == COPIES

@@ -1,4 +1,4 @@
-"""`groups` and `mirrors` say where the content of kept pages is found besides, by the journal and the index."""
+"""`groups` says where the content of kept pages is found besides, by the journal and the index."""
 
 from __future__ import annotations
 
@@ -48,27 +48,27 @@ def mirrored(tmp_path: Path) -> Path:
 
 def test_mirrors_are_listed_with_their_share(mirrored: Path) -> None:
     expected = {"host": "copy.org", "mirrors": "main.org", "duplicates": 11, "pages": 12, "share": 11 / 12}
-    (mirror,) = json_lines("mirrors", mirrored, "--json")
+    (mirror,) = json_lines("groups", mirrored, "--hosts", "--json")
     assert mirror == {"type": "mirror", **expected, "deny": True}
-    assert "copy.org │ main.org" in invoke("mirrors", mirrored).stdout
+    assert "copy.org │ main.org" in invoke("groups", mirrored, "--hosts").stdout
 
 
 def test_hosts_of_few_pages_or_with_few_copies_are_no_mirrors(tmp_path: Path) -> None:
     pages = {f"http://main.org/{number}": article(number) for number in range(9)}
     pages |= {f"http://copy.org/{number}": article(number, frame="copy") for number in range(9)}
     check_pages(tmp_path / "index", pages)
-    assert invoke("mirrors", tmp_path / "index").stdout.startswith("No host has ten known pages or more")
+    assert invoke("groups", tmp_path / "index", "--hosts").stdout.startswith("No host has ten known pages or more")
     own = {f"http://copy.org/own/{number}": article(number + 50) for number in range(10)}
     check_pages(tmp_path / "index", own | {"http://copy.org/9": article(1, frame="9")})
-    (mirror,) = json_lines("mirrors", tmp_path / "index", "--json")
+    (mirror,) = json_lines("groups", tmp_path / "index", "--hosts", "--json")
     assert (mirror["duplicates"], mirror["pages"]) == (10, 20)
     check_pages(tmp_path / "index", {"http://copy.org/own/10": article(60)})
-    assert json_lines("mirrors", tmp_path / "index", "--json") == []
+    assert json_lines("groups", tmp_path / "index", "--hosts", "--json") == []
 
 
 def test_mirrors_give_lists_to_deny_and_to_allow(mirrored: Path) -> None:
-    assert invoke("mirrors", mirrored, "--list", "deny").stdout == "copy.org\n"
-    assert invoke("mirrors", mirrored, "--list", "allow").stdout == "main.org\nother.org\n"
+    assert invoke("groups", mirrored, "--list", "deny").stdout == "copy.org\n"
+    assert invoke("groups", mirrored, "--list", "allow").stdout == "main.org\nother.org\n"
 
 
 def test_of_hosts_that_mirror_each_other_one_is_allowed(tmp_path: Path) -> None:
@@ -77,7 +77,7 @@ def test_of_hosts_that_mirror_each_other_one_is_allowed(tmp_path: Path) -> None:
     check_pages(
         tmp_path / "index", pages | {f"http://a.org/{number}": article(number, frame="a") for number in range(6, 12)}
     )
-    assert [line["deny"] for line in json_lines("mirrors", tmp_path / "index", "--json")] == [True, False]
+    assert [line["deny"] for line in json_lines("groups", tmp_path / "index", "--hosts", "--json")] == [True, False]
 
 
 def test_a_host_that_represents_a_mirror_is_allowed() -> None:

@@ -14,8 +14,8 @@ from tests.support.commandline import invoke, printed_text
 
 SECTIONS = {
     "Try:": ["demo", "crawl", "settings"],
-    "Look:": ["drops", "why", "compare", "groups", "mirrors", "report"],
-    "Correct:": ["review", "forget", "restore", "keep", "separate", "overrides"],
+    "Look:": ["drops", "why", "compare", "groups", "report"],
+    "Correct:": ["review", "forget", "restore", "keep", "separate"],
     "Measure:": ["judge", "evaluate", "replay"],
     "Operate:": ["index", "batch", "lexicon", "works"],
 }

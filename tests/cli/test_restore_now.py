@@ -56,7 +56,7 @@ def test_nothing_is_restored_or_crawled_if_nothing_would_store_the_items(tmp_pat
         assert done.returncode == 2
         assert "has neither a feed nor an item pipeline: name a file with -o" in " ".join(done.stderr.split())
         assert site.paths() == []
-        assert command(directory, "overrides").stdout == "There are no overrides.\n"
+        assert command(directory, "index", "overrides").stdout == "There are no overrides.\n"
         pages = restore(directory, site, "-O", "-").stdout.splitlines()
         assert [json.loads(line)["url"] for line in pages] == [f"{site.url}/rejected"]
 

@@ -201,14 +201,14 @@ def test_the_commands_say_list_and_take_back(tmp_path: Path, monkeypatch: pytest
     chosen = ("--index", tmp_path)
     assert invoke("separate", "--file", pairs, *chosen).stdout == "2 overrides added.\n"
     invoke("keep", "http://user:secret@a.org/4#top", "--below", "http://a.org/x/", *chosen)
-    lines = json_lines("overrides", "--json", *chosen)
+    lines = json_lines("index", "overrides", tmp_path, "--json")
     assert sorted((line["kind"], *line["urls"]) for line in lines) == [
         ("below", "http://a.org/x/"),
         ("keep", "http://a.org/4"),
         ("separate", "http://a.org/1", "http://a.org/2"),
         ("separate", "http://a.org/1", "http://a.org/3"),
     ]
-    assert "separate http://a.org/1 http://a.org/3" in invoke("overrides", *chosen).stdout
+    assert "separate http://a.org/1 http://a.org/3" in invoke("index", "overrides", tmp_path).stdout
     assert invoke("separate", "http://a.org/2", "http://a.org/1", "--undo", *chosen).stdout == "1 override removed.\n"
     invoke("separate", "http://a.org/2", "http://a.org/1", "--undo", *chosen, status=1)
 

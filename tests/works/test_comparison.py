@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 from crawler_dedup.works import comparison
 from crawler_dedup.works.letters import find_scheme, read_letters
 from crawler_dedup.works.library import FoundWork, Library
-from crawler_dedup.works.sidebyside import align_passages
 from tests.support.chinese import chinese, in_other_writing, with_homophones
 from tests.support.prose import ODD, prose
 from tests.support.works import COPY, FROM_NOVEL, NOVEL, OTHER, TRAM, make_library
@@ -127,5 +126,5 @@ def test_the_scheme_is_that_of_most_words() -> None:
 
 
 def test_homophones_are_marked_also_beside_other_white_space() -> None:
-    parts = align_passages("擎注意，\n你油 auto", "请注意，你有    auto")
+    parts = comparison.align_passages("擎注意，\n你油 auto", "请注意，你有    auto")
     assert [part.text for part in parts if part.kind == "homophone"] == ["擎", "油 "]

@@ -1,0 +1,220 @@
+"""The journals and the kept pages of an index in tables that can be searched, grouped and counted, however many they are.
+
+The tables are a temporary database of SQLite, which is on the disk except for a cache and deleted with its last use.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from operator import attrgetter
+from pathlib import Path
+from typing import Any
+
+from xxhash import xxh3_64_intdigest
+
+from crawler_dedup.index import maintenance
+from crawler_dedup.index.index import Index
+from crawler_dedup.index.records import Record
+from crawler_dedup.journal.entry import DUPLICATES, OUTCOMES, Entry, decode_entry
+from crawler_dedup.journal.reader import Journals, read_lines
+from crawler_dedup.system.callbacks import Advance, ignore_progress
+from crawler_dedup.urls import host_of, is_of_host
+
+_OF_ENTRIES = (
+    *("event", "run", "spider", "scope", "url", "duplicate_of", "rule", "time", "seconds"),
+    *("distance", "resemblance", "coverage", "title", "bytes", "links", "reason", "count"),
+)
+_COLUMNS = (
+    *_OF_ENTRIES,
+    *("file", "place", "page", "kept_page", "pair", "host", "kept_host", "doubt", "doubts", "words"),
+)
+_OF_PAGES = ("page", "run", "scope", "url", "host", "title", "key", "filed", "settled", "is_dry")
+
+IS_KEPT = (
+    "EXISTS (SELECT 1 FROM pages WHERE pages.page = entries.page AND settled >= CAST(seconds AS INT) AND settled"
+    " AND NOT (is_dry AND event = 'drop'))"
+)
+"""Whether the page of a drop was kept since then. What only a dry run keeps is lost to crawls that drop."""
+IS_DUPLICATE = f"event IN {DUPLICATES}"
+_IS_OUTCOME = f"event IN {OUTCOMES}"  # as in the index of the database, which is used for these words only
+_SCHEMA = f"""
+PRAGMA cache_size = -32000;
+PRAGMA journal_mode = OFF;
+PRAGMA synchronous = OFF;
+CREATE TABLE entries (id INTEGER PRIMARY KEY, is_last DEFAULT FALSE, {", ".join(_COLUMNS)});
+CREATE INDEX outcomes_of_page ON entries (page, time) WHERE {_IS_OUTCOME};
+CREATE INDEX entries_of_kept ON entries (kept_page);
+CREATE INDEX entries_of_pair ON entries (pair) WHERE is_last;
+CREATE TABLE pages ({", ".join(_OF_PAGES)});
+CREATE INDEX pages_by_number ON pages (page);
+"""
+IS_OUTDATED = (
+    f"(event = 'mark' AND ({IS_KEPT} OR (SELECT later.run != entries.run AND later.time > entries.time"  # noqa: S608
+    f" FROM entries AS later WHERE later.page = entries.page AND later.{_IS_OUTCOME} ORDER BY later.time DESC LIMIT 1)))"
+)
+"""Whether an entry is a mark that no longer counts: another run has decided about the page later."""
+_IS_NEW = f"{_IS_OUTCOME} AND {IS_DUPLICATE} AND (:known = 0 OR page IN (SELECT page FROM entries WHERE id > :known))"  # noqa: S608
+_FIND_LAST = (
+    f"UPDATE entries SET is_last = time >= :emptied AND NOT {IS_OUTDATED} AND id IN (SELECT id FROM (SELECT id,"  # noqa: S608
+    f" row_number() OVER (PARTITION BY page ORDER BY time DESC, id DESC) AS place FROM entries WHERE {_IS_NEW})"
+    f" WHERE place = 1) WHERE {_IS_NEW}"
+)
+
+Values = Sequence[Any] | Mapping[str, Any]
+
+
+class JournalTable:
+    """Journals, an entry in each row, and the pages of the index. It is not safe for threads.
+
+    Rows are in the order in which the entries were read. ``is_last`` (after :meth:`find_last`): the entry is the last drop
+    or mark of its page since the index was emptied, and no mark that no longer counts.
+
+    Attributes:
+        emptied: when the index was emptied last (ISO 8601, UTC); ``""``: never, or it is not known.
+    """
+
+    def __init__(self) -> None:
+        self.emptied = ""
+        self._files: dict[Path, tuple[int, int]] = {}  # the inode of each file, and how far it was read
+        self._damaged = Counter[Path]()
+        self._cut_off = set[Path]()
+        self._known = 0  # the last entry for which is_last is up to date
+        self._database = sqlite3.connect("", isolation_level=None, check_same_thread=False)  # a temporary file
+        self._database.executescript(_SCHEMA)
+        self._database.create_function("is_of_host", 2, is_of_host)
+
+    def close(self) -> None:
+        """Delete the tables."""
+        self._database.close()
+
+    @property
+    def damaged(self) -> Mapping[Path, int]:
+        """How many lines of each file cannot be read."""
+        return self._damaged + Counter(self._cut_off)
+
+    def read_index(self, pages: Index, advance: Advance = ignore_progress) -> None:
+        """Read the pages of the index. Call it before :meth:`read_journals` if doubts are looked for."""
+        with self._writing() as database:
+            database.execute("DELETE FROM pages")
+            database.executemany(
+                f"INSERT INTO pages VALUES ({', '.join('?' * len(_OF_PAGES))})",  # noqa: S608
+                map(_page_row, maintenance.read_records(pages, advance)),
+            )
+        self._known = 0
+
+    def read_journals(self, journals: Journals, pages: Index | None = None, advance: Advance = ignore_progress) -> bool:
+        """Read the lines that were added since the last call, and return whether there are any.
+
+        Args:
+            pages: the index, if stored texts are to be compared.
+        """
+        before, emptied = self._database.total_changes, self.emptied
+        if any(_is_replaced(path, *known) for path, known in self._files.items()):
+            self._database.execute("DELETE FROM entries")
+            self._files.clear()
+            self._damaged.clear()
+            self._known = 0
+        with self._writing() as database:
+            for path in journals.files:
+                columns, values = ", ".join(_COLUMNS), ", ".join("?" * len(_COLUMNS))
+                rows = self._read_rows(path, pages, advance)
+                database.executemany(f"INSERT INTO entries ({columns}) VALUES ({values})", rows)  # noqa: S608
+        if self.emptied != emptied:
+            self._known = 0
+        return self._database.total_changes != before
+
+    @contextmanager
+    def _writing(self) -> Iterator[sqlite3.Connection]:
+        """Write much at once. What was written before an error stays: without a journal, SQLite takes nothing back."""
+        self._database.execute("BEGIN")
+        try:
+            yield self._database
+        finally:
+            self._database.execute("COMMIT")
+
+    def find_last(self) -> None:
+        """Set ``is_last`` after entries or pages were read."""
+        self.select(_FIND_LAST, {"emptied": self.emptied, "known": self._known})
+        ((self._known,),) = self.select("SELECT coalesce(max(id), 0) FROM entries")
+
+    def _read_rows(self, path: Path, pages: Index | None, advance: Advance) -> Iterator[tuple[Any, ...]]:
+        """Yield the rows of the entries in the part of a file that was not read yet."""
+        inode, place = self._files.get(path, (0, 0))
+        self._cut_off.discard(path)
+        for line, entry in read_lines(path, decode_entry, place):
+            if entry is not None:
+                if entry.event == "emptied":
+                    self.emptied = max(self.emptied, entry.time)
+                yield self._make_row(entry, path, place, pages)
+            elif not line.endswith(b"\n"):  # it may be being written
+                self._cut_off.add(path)
+                return
+            elif line.strip():  # no end of a line that was read without it
+                self._damaged[path] += 1
+            place += len(line)
+            inode = inode or path.stat().st_ino
+            self._files[path] = inode, place
+            advance(len(line))
+
+    def _make_row(self, entry: Entry, path: Path, place: int, pages: Index | None) -> tuple[Any, ...]:
+        return (
+            *_values_of(entry),
+            *(str(path), place, number_of(entry.scope, entry.url), number_of(entry.scope, entry.duplicate_of)),
+            number_of(entry.scope, entry.url, entry.duplicate_of),
+            *(host_of(entry.url), host_of(entry.duplicate_of)),
+            *(self._describe(entry, pages) if entry.is_duplicate else (0, "", "")),
+        )
+
+    def _describe(self, entry: Entry, pages: Index | None) -> tuple[int, str, str]:  # noqa: ARG002
+        """Return how doubtful a drop is, why, and the words by which it is searched."""
+        return 0, "", ""
+
+    def find_kept(self, entry: Entry) -> tuple[str | None, str, int]:
+        """Return title, key and time of filing of the representative of a drop; ``None``, "", 0 if it is not kept."""
+        number = number_of(entry.scope, entry.duplicate_of)
+        kept = self.select("SELECT title, key, filed FROM pages WHERE page = ? AND settled", [number])
+        return next(kept, (None, "", 0))
+
+    def select(self, query: str, values: Values = ()) -> Iterator[Any]:
+        """Yield the rows of a query in SQL."""
+        return self._database.execute(query, values)
+
+    def unless(self, is_left_out: Callable[[str, str], bool] | None) -> str:
+        """Return the condition in SQL that leaves drops out, by the addresses of page and representative; "": none is."""
+        if is_left_out is None:
+            return ""
+        self._database.create_function("is_left_out", 2, is_left_out)
+        return " AND NOT is_left_out(url, duplicate_of)"
+
+    def count(self, where: str, values: Values = ()) -> int:
+        """Count the entries that meet a condition in SQL."""
+        ((number,),) = self.select(f"SELECT count(*) FROM entries WHERE {where}", values)  # noqa: S608
+        return int(number)
+
+
+_values_of = attrgetter(*_OF_ENTRIES)
+
+
+def _page_row(record: Record) -> tuple[Any, ...]:
+    page = record.page
+    return (
+        *(number_of(page.scope, page.url), f"{record.run:08x}", page.scope, page.url, host_of(page.url)),
+        *(page.title, page.key, record.filed, record.settled, record.is_dry),
+    )
+
+
+def number_of(*names: str) -> int:
+    """Return the number of a page (scope, address), or of a pair (scope, address, address of the representative)."""
+    return xxh3_64_intdigest("\0".join(names).encode("utf-8", "replace")) >> 1  # SQLite stores 63 bits
+
+
+def _is_replaced(path: Path, inode: int, size: int) -> bool:
+    """Return whether a file, which was read up to *size*, was removed or replaced."""
+    try:
+        now = path.stat()
+    except FileNotFoundError:
+        return True
+    return now.st_ino != inode or now.st_size < size
