@@ -106,7 +106,7 @@ def _count(site: str, folder: Path, kind: str, *, stop: int) -> tuple[int, int]:
         ]
         command += [
             "-m",
-            "tests.support.sitecrawl",
+            "benchmarks.sitecrawl",
             f"{origin}/_all.html",
             f"{working}/result.json",
             "--spider",

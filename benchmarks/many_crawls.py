@@ -19,10 +19,10 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks.sitecrawl import Crawled, run
 from benchmarks.speed import describe_load
 from tests.support.data import require_data, served
 from tests.support.processes import children
-from tests.support.sitecrawl import Crawled, run
 
 _CRAWLS = (1, 4, 16)
 _INTERVAL = 0.5

@@ -26,9 +26,9 @@ from rich.console import Console
 from rich.table import Table
 from scrapy import signals
 
+from benchmarks.sitecrawl import run
 from benchmarks.speed import SITES, describe_load
 from tests.support.data import require_data, served
-from tests.support.sitecrawl import run
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler

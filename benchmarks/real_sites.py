@@ -14,8 +14,8 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks.sitecrawl import Crawled, run
 from tests.support.data import contents, html_pages, labelled_pairs, page_id, require_data, served
-from tests.support.sitecrawl import Crawled, run
 
 console = Console(width=140)
 

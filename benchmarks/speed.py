@@ -24,9 +24,9 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks.sitecrawl import SPIDERS, Crawled, run
 from tests.support import withoutclaims
 from tests.support.data import DATA, require_data, served
-from tests.support.sitecrawl import SPIDERS, Crawled, run
 
 SITES = ("adrianmejia-2016", "devtang-2015")
 """An English and a Chinese site."""

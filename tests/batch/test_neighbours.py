@@ -17,6 +17,11 @@ from crawler_dedup.hamming import BITS, Numbers
 from tests.support.indexing import SPREADS, array
 
 
+def near(signatures: Numbers, targets: Numbers, max_distance: int, *, least: int = 1) -> list[bool]:
+    """Return for each signature whether at least so many *targets* are near it."""
+    return [int((np.bitwise_count(targets ^ signature) <= max_distance).sum()) >= least for signature in signatures]
+
+
 @given(
     spread=st.sampled_from(sorted(SPREADS)),
     seed=st.integers(0, 1 << 32),
@@ -26,17 +31,8 @@ from tests.support.indexing import SPREADS, array
 )
 def test_near_signatures_equal_brute_force(spread: str, seed: int, size: int, max_distance: int, memory: int) -> None:
     signatures = array(SPREADS[spread](seed, size))
-    near = [(np.bitwise_count(signatures ^ signature) <= max_distance).sum() > 1 for signature in signatures]
     flags = find_neighbours(signatures, max_distance, memory=memory)
-    assert flags.tolist() == near
-
-
-@pytest.mark.parametrize(("bits", "max_distance"), [(26, 1), (30, 4), (24, 4), (46, 7)])
-def test_signatures_that_agree_in_many_bits_are_not_compared_with_all_others(bits: int, max_distance: int) -> None:
-    size = 4_000
-    values = np.unique(np.random.default_rng(1).integers(0, 1 << bits, size, dtype=np.uint64)) << np.uint64(9)
-    near = [(np.bitwise_count(values ^ value) <= max_distance).sum() > 1 for value in values]
-    assert find_neighbours(values, max_distance).tolist() == near
+    assert flags.tolist() == near(signatures, signatures, max_distance, least=2)
 
 
 def test_a_table_permutes_the_bits_of_a_signature_and_loses_none() -> None:
@@ -54,10 +50,6 @@ def test_a_table_permutes_the_bits_of_a_signature_and_loses_none() -> None:
             others = np.uint64(BITS - table.leading)
             is_found |= table.permute(neighbours) >> others == table.permute(signatures[:1]) >> others
         assert is_found.all()
-
-
-def near(signatures: Numbers, targets: Numbers, max_distance: int) -> list[bool]:
-    return [bool((np.bitwise_count(targets ^ signature) <= max_distance).any()) for signature in signatures]
 
 
 @given(
@@ -84,6 +76,7 @@ def test_signatures_that_agree_in_many_bits_are_not_all_compared(bits: int, max_
     generator = np.random.default_rng(1)
     new, existing = (generator.integers(0, 1 << bits, 4_000, dtype=np.uint64) << np.uint64(9) for _ in range(2))
     new = np.unique(new)
+    assert find_neighbours(new, max_distance).tolist() == near(new, new, max_distance, least=2)
     resident = ResidentSignatures(new, max_distance)
     assert resident.match(existing).tolist() == near(existing, new, max_distance)
     assert resident.flags.tolist() == near(new, existing, max_distance)

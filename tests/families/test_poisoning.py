@@ -12,7 +12,7 @@ import pytest
 
 from crawler_dedup import Deduplicator, Verdict
 from tests.support.families.pages import Page, Site, h2, link, links, p, table, ul
-from tests.support.families.prose import heading, paragraph
+from tests.support.families.prose import heading, paragraph, paragraphs
 from tests.support.sitepages import sign_once
 
 TILDE = Site(
@@ -25,17 +25,7 @@ TILDE = Site(
 _PAGES = 44  # more than 32, after which a site gets a new snapshot
 _ALMOST_HALF = 0.45
 
-_ALICE = (
-    "The kettle that my aunt left me whistles a third below the one that it replaced, and the dog has learned the "
-    "difference in a day. For the old note he came to the table; for the new one he goes to the door, because the postman "
-    "whistles there. I have begun to boil water at the hour of the post, to see which of the two he believes. So far he "
-    "sits in the corridor, halfway between steam and letters, and howls the interval."
-)
-_BOB = (
-    "Whoever wants to mend a wicker chair should soak the canes overnight and then throw away the book. My fingers had "
-    "to find out by themselves that the seventh strand goes under, not over, and that swearing in the direction of the "
-    "weave helps. The seat holds now. It looks like a map of a country with bad roads."
-)
+_ALICE, _BOB = paragraph("alice", 5), paragraph("bob", 5)
 _COMMON = (
     "This page belongs to the ring of small pages that are written by hand. Nobody counts who reads them, nothing is "
     "sold, and what stands here today may be gone tomorrow. If you like it, write a page of your own and tell a friend "
@@ -43,13 +33,7 @@ _COMMON = (
 )
 _SHORT_ALICE = "The kettle whistles a third below the old one, and the dog goes to the door."
 _SHORT_BOB = "Soak the canes overnight, then throw away the book and mend the chair."
-_FILM = (
-    "A lock-keeper on a canal that nobody uses any more receives, every Friday, a postcard for a woman who has never "
-    "lived there. He answers. What begins as a joke becomes the only conversation of his life, until the postcards "
-    "announce a visit.",
-    "Shot in winter with a crew of five, in grey that has a hundred shades. In the original language with English "
-    "subtitles.",
-)
+_FILM = paragraphs("film", 2)
 
 
 def _poison(deduplicator: Deduplicator, share: float, attack: Callable[[int], Page]) -> None:

@@ -296,19 +296,17 @@ def test_all_sections_of_a_page_of_many_sections_are_its_text() -> None:
 
 
 def test_a_page_that_is_nested_deep_or_long_has_a_text(tmp_path: Path) -> None:
-    for body, text_format in product(
-        [
-            b"<div>" * 1000 + b"deep words" + b"</div>" * 1000,
-            b"<p>" + b"<code>" * 90 + b"deep words",
-            b"<p>" + b"<code>" * 90 + b"x <!---->" * 100_000 + b"deep words",
-            b"<table>" + 90 * b"<tr><td><table>" + b"deep words",
-            b"<ul><li>" * 45 + b"deep words",
-            b"<blockquote>" * 90 + b"deep words",
-            b"<table><tr>" + 10_000 * b"<td>x" + 10_000 * b"<tr><td>deep words",
-            b"<pre>" + 40_000 * b"<code>x</code>\n" + b"deep words",
-            b"<ul>" + 40_000 * b"<li>deep words",
-        ],
-        get_args(Format),
-    ):
-        with Deduplicator.open(tmp_path, Config()) as deduplicator:
+    bodies = [
+        b"<div>" * 1000 + b"deep words" + b"</div>" * 1000,
+        b"<p>" + b"<code>" * 90 + b"deep words",
+        b"<p>" + b"<code>" * 90 + b"x <!---->" * 100_000 + b"deep words",
+        b"<table>" + 90 * b"<tr><td><table>" + b"deep words",
+        b"<ul><li>" * 45 + b"deep words",
+        b"<blockquote>" * 90 + b"deep words",
+        b"<table><tr>" + 10_000 * b"<td>x" + 10_000 * b"<tr><td>deep words",
+        b"<pre>" + 40_000 * b"<code>x</code>\n" + b"deep words",
+        b"<ul>" + 40_000 * b"<li>deep words",
+    ]
+    with Deduplicator.open(tmp_path, Config()) as deduplicator:
+        for body, text_format in product(bodies, get_args(Format)):
             assert "deep words" in deduplicator.own_text(SITE, body, format=text_format).text.replace("`", "")

@@ -16,8 +16,8 @@ from crawler_dedup.inspection.lacks import find_fetched_lacks
 from crawler_dedup.inspection.sites import find_sites_then
 from crawler_dedup.journal.reader import Journals
 from crawler_dedup.signing.signer import Signer, config_from_spec
+from tests.support.crawling import SITE_SPIDER, run_script
 from tests.support.data import DATA, page_id, saved, served
-from tests.support.sitecrawl import run
 
 SITE, PART = "adrianmejia-2016", "blog/categories"
 ADVERTISEMENT = "<p>Advertisement</p>"
@@ -67,8 +67,7 @@ def test_each_line_that_only_a_dropped_page_of_a_real_site_shows_is_named_with_a
     copy_with_counts(DATA / "sites" / SITE / PART, tmp_path / "sites" / SITE / PART)
     index = tmp_path / "index"
     with served(SITE, folder=tmp_path) as origin:
-        settings = {"DEDUP_DIR": index, "DEDUP_TOKENIZER": "bigrams"}
-        run(f"{origin}/_all.html", items=tmp_path / "items", spider="links", settings=settings, fresh=False)
+        run_script(tmp_path, SITE_SPIDER, url=f"{origin}/_all.html")
     reasons: set[str] = set()
     unnamed: list[tuple[str, str]] = []
     with closing(open_index(index)) as pages:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import accumulate
 from types import FrameType
 from typing import Any
@@ -18,12 +18,11 @@ from crawler_dedup.signing.embedded import find_embedded_content
 from crawler_dedup.signing.features import normalise, size_in_letters
 from crawler_dedup.signing.limits import MAX_BLOCKS
 from crawler_dedup.signing.lines import without_visits
-from crawler_dedup.signing.maintext import find_main_blocks
-from crawler_dedup.signing.outline import read_outline
+from crawler_dedup.signing.maintext import MainBlocks, find_main_blocks
+from crawler_dedup.signing.outline import Outline, read_outline
 from crawler_dedup.signing.parsing import find_title, parse
 from crawler_dedup.signing.textblocks import Block
 from crawler_dedup.signing.titles import split_title
-from tests.support import outlines
 from tests.support.crawling import paragraphs, words
 
 TITLE = "Ferry to the island | Tea House"
@@ -36,6 +35,14 @@ def pack(markup: str, title: str = "") -> PageBlocks:
     main = find_main_blocks(outline)
     embedded = find_embedded_content(tree)
     return pack_blocks(outline, main, find_title(tree), "http://h/", embedded)
+
+
+def pack_alone(
+    blocks: Sequence[Block], main: Sequence[Block] = (), title: str = "", embedded: dict[str, bool] | None = None
+) -> PageBlocks:
+    """Pack *blocks* without a page, of which the blocks in *main* are the main text; their elements are siblings."""
+    outline = Outline([*blocks], [0] * (1 + max((block.group for block in blocks), default=0)))
+    return pack_blocks(outline, MainBlocks([*main], 0, 0), title, "", embedded)
 
 
 def hashes(markup: str) -> list[int]:
@@ -74,12 +81,12 @@ TEXTS = st.lists(st.text(st.sampled_from("ab 漢汉é,.-"), min_size=1, max_size
 @given(TEXTS)
 def test_each_occurrence_of_a_block_is_packed_in_reading_order(texts: list[str]) -> None:
     outline = [Block(text, size_in_letters(text), 0, number, text) for number, text in enumerate(texts)]
-    numbers = [block.hash for block in unpack_blocks(outlines.pack(outline).packed)]
+    numbers = [block.hash for block in unpack_blocks(pack_alone(outline).packed)]
     keys = ["".join(character for character in normalise(text) if character not in " ,.-") for text in texts]
     assert len({*numbers}) == len(numbers) == len(texts)
     for number, (key, block) in enumerate(zip(keys, outline, strict=True)):
         repeated = [block] * (keys[: number + 1].count(key))
-        alone = unpack_blocks(outlines.pack(repeated).packed)
+        alone = unpack_blocks(pack_alone(repeated).packed)
         assert alone[-1].hash == numbers[number]
 
 
@@ -223,7 +230,7 @@ def test_blocks_that_are_not_kept_still_distinguish_two_pages() -> None:
 def test_a_block_is_identified_by_its_letters_and_numbers(text: str) -> None:
     numbers = re.findall(r"(?:(?<!\w)- ?)?(?:(?<![\w.,])[.,])?\d+(?:[.,:/-]\d+)*", text)
     letters = re.sub(r"[^\w+&<]|_", "", text) + "".join(f" {number}" for number in numbers)
-    block, *_ = unpack_blocks(outlines.pack([Block(text, len(text), 0, 1, text)]).packed)  # an address follows
+    block, *_ = unpack_blocks(pack_alone([Block(text, len(text), 0, 1, text)]).packed)  # an address follows
     assert block.hash == xxh3_64_intdigest(letters.encode()) >> 32
     assert bool(block.traits & Trait.NUMBER) == bool(numbers)
 
@@ -237,7 +244,7 @@ def test_a_line_that_only_announces_an_advertisement_is_not_a_block() -> None:
 def test_the_digits_of_every_script_are_numbers() -> None:
     digits = [character for character in map(chr, range(sys.maxunicode + 1)) if character.isdecimal()]
     for digit in digits:
-        (block,) = unpack_blocks(outlines.pack([Block(f"a {digit}", 3, 0, 1, "")]).packed)
+        (block,) = unpack_blocks(pack_alone([Block(f"a {digit}", 3, 0, 1, "")]).packed)
         assert block.traits & Trait.NUMBER
 
 
@@ -274,7 +281,7 @@ def test_work_grows_no_faster_than_the_page() -> None:
         before = sys.gettrace()
         sys.settrace(trace)
         try:
-            outlines.pack(outline, outline[::2], TITLE, dict.fromkeys(texts, True))
+            pack_alone(outline, outline[::2], TITLE, dict.fromkeys(texts, True))
         finally:
             sys.settrace(before)
         return run
@@ -323,7 +330,7 @@ def test_a_part_of_two_letters_may_occur_in_any_text() -> None:
 @given(st.text(st.sampled_from("ab |茶館12"), max_size=40), st.text(st.sampled_from("ab |茶館12"), max_size=40))
 def test_only_parts_of_the_title_are_recorded(title: str, heading: str) -> None:
     outline = [Block(heading, size_in_letters(heading), 0, 1, heading, 1)] if heading.strip() else []
-    bits = outlines.pack(outline, title=title).named
+    bits = pack_alone(outline, title=title).named
     assert bits < 1 << min(len(split_title(title)), 32)
 
 

@@ -2,74 +2,28 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import replace
-from itertools import pairwise
 from math import isnan
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from crawler_dedup.errors import ExtraMissing
 from crawler_dedup.signing.features import LANGUAGES, normalise, stem_words, tokenise
 from crawler_dedup.signing.lexicon import build, general
 from crawler_dedup.signing.schemes import scheme_of
-from crawler_dedup.signing.schemes.simhash import SimHash
 from crawler_dedup.signing.signer import Signer
-from crawler_dedup.signing.tables import stop_words
-from crawler_dedup.signing.text import Text
 from crawler_dedup.system.extras import has_extra
-from tests.support.examples import examples
 from tests.support.prose import BIGRAMS, ODD, SAMPLES, config, html, prose, text_of
-from tests.support.reference import hash_of
 
 FEATURED = ("simhash", "checksums", "imatch", "ddw")
 needs_stemmer = pytest.mark.skipif(not has_extra("stem"), reason="needs the extra stem")
 
-TEXTS = st.lists(st.sampled_from("the tram depot depots Trams 茶馆 老船夫 3 3.5 of ชา.".split()), max_size=30).map(
-    " ".join
-)
-
 
 def words_of(raw: str) -> list[str]:
     return tokenise(normalise(raw), BIGRAMS)
-
-
-@given(TEXTS, TEXTS, st.integers(0, 3), st.booleans())
-def test_pairs_without_stop_words_and_words_of_the_title_count_as_the_options_say(
-    raw: str, title: str, times: int, has_phrases: bool
-) -> None:
-    def featured(words: list[str]) -> list[str]:
-        return words + [f"{a} {b}" for a, b in pairwise(words) if has_phrases and not stop_words() & {a, b}]
-
-    scheme = scheme_of(f"simhash phrases={'yes' if has_phrases else 'no'} title={times}")
-    features = scheme.features_of(Text(raw, BIGRAMS, title=title))
-    counts = Counter(featured(words_of(raw)) + times * featured(words_of(title)))
-    assert dict(zip(features.hashes.tolist(), features.counts.tolist(), strict=True)) == {
-        hash_of(word): count for word, count in counts.items()
-    }
-
-
-@settings(max_examples=examples(20))
-@given(TEXTS)
-def test_weights_are_those_that_the_option_names(raw: str) -> None:
-    text = text_of(raw)
-    for hashed, count, is_content, weight in zip(*_columns(text, "tf"), strict=True):
-        assert weight == count * (64 if is_content else 32), hashed
-    lexicon = general()
-    for hashed, count, is_content, weight in zip(*_columns(text, "tf-idf"), strict=True):
-        (rarity,) = lexicon.rarity(text.features.hashes[text.features.hashes == hashed])
-        plain = round(count**0.75 * (64 if is_content else 32))
-        assert weight == round(plain * (0.25 if isnan(rarity) else rarity))
-
-
-def _columns(text: Text, weight: str) -> tuple[list[int], list[float], list[bool], list[float]]:
-    scheme = scheme_of(f"simhash weight={weight}")
-    assert isinstance(scheme, SimHash)
-    features = scheme.weigh(scheme.features_of(text))
-    return features.hashes.tolist(), features.counts.tolist(), features.is_content.tolist(), features.weights.tolist()
 
 
 @needs_stemmer

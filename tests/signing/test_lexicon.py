@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
@@ -22,46 +21,28 @@ from crawler_dedup.signing.initials import LETTERS, find_initials, initial_of_ea
 from crawler_dedup.signing.lexicon import SHINGLE_WIDTH, Lexicon, build, general, lexicon_digest, lexicon_of
 from crawler_dedup.signing.schemes import NAMES, scheme_of
 from crawler_dedup.signing.tables import read_phrases
-from crawler_dedup.signing.text import Text
 from crawler_dedup.system.compression import compress
 from tests.support.examples import examples
 from tests.support.prose import SAMPLES, config, text_of
-from tests.support.reference import hash_of
 
 MAGIC = b"crawler-dedup lexicon 1\n"
-WORDS = "tram depot the honey lime 茶馆 老 船夫 don't 3 ชา".split()
 
 
 # Counting
 
 
-def slow(texts: list[Text]) -> tuple[dict[int, int], Counter[int], dict[str, int]]:
-    """Count the texts that have each token and each run of units, and the occurrences of each letter."""
-    tokens: Counter[int] = Counter()
-    runs: Counter[int] = Counter()
-    letters: Counter[str] = Counter()
-    for text in texts:
-        tokens.update({hash_of(token) for token in text.tokens})
-        runs.update(set(text.shingles(SHINGLE_WIDTH).tolist()))
-        letters.update(LETTERS[number] for number in find_initials(text.plain).tolist())
-    return dict(tokens), runs, {letter: letters[letter] for letter in LETTERS}
-
-
-@settings(max_examples=examples(50))
-@given(st.lists(st.lists(st.sampled_from(WORDS), max_size=12).map(" ".join), max_size=12), st.integers(1, 5))
-def test_a_collection_is_counted_as_by_a_slow_reference(raws: list[str], documents: int) -> None:
-    texts = [text_of(raw) for raw in raws]
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("crawler_dedup.signing.lexicon._SLICE", documents)
-        lexicon = build(iter(texts))
-    words, shingles, letters = slow(texts)
-    assert lexicon.documents == len(texts)
-    assert dict(zip(lexicon.words.tolist(), lexicon.counts.tolist(), strict=True)) == words
-    assert lexicon.words.tolist() == sorted(words)
-    common, nearly = ({run for run, count in shingles.items() if count >= least} for least in (3, 2))
-    assert common <= {*lexicon.shingles.tolist()} <= (nearly if documents < len(texts) else common)
-    assert (lexicon.shingles[1:] > lexicon.shingles[:-1]).all()
-    assert dict(zip(LETTERS, lexicon.initial_counts.tolist(), strict=True)) == letters
+def test_a_collection_is_counted_the_same_however_many_documents_are_counted_together(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    whole = make_lexicon()
+    assert (whole.digest, whole.documents) == ("81c798abc36c0690", len(SAMPLES) + 3)
+    for documents in (1, 3, 8):
+        monkeypatch.setattr("crawler_dedup.signing.lexicon._SLICE", documents)
+        sliced = make_lexicon()
+        for name in ("words", "counts", "initial_counts"):
+            assert getattr(sliced, name).tolist() == getattr(whole, name).tolist()
+        assert {*whole.shingles.tolist()} <= {*sliced.shingles.tolist()}
+        assert (sliced.shingles[1:] > sliced.shingles[:-1]).all()
 
 
 def test_a_common_shingle_is_known_although_it_was_forgotten_while_it_was_rare(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -24,10 +24,11 @@ from crawler_dedup.signing.schemes.minhash import BINS, MinHash
 from crawler_dedup.signing.schemes.scheme import containment
 from crawler_dedup.signing.schemes.shingling import Shingling
 from crawler_dedup.signing.schemes.simhash import simhash
+from crawler_dedup.signing.text import Text
 from crawler_dedup.spiders.demo_site import DEMO_TEXTS
 from tests.support.chinese import chinese
 from tests.support.examples import examples
-from tests.support.prose import ODD, SAMPLES, prose, sentences, text_of
+from tests.support.prose import BIGRAMS, ODD, SAMPLES, prose, sentences, text_of
 from tests.support.reference import hash_of, slow_shingles
 
 Numbers = NDArray[np.uint64]
@@ -71,7 +72,7 @@ GOLDEN = {
 def summary(spec: str, raw: str) -> str:
     """Return the number of a text's signature, and a hash of its keys and probes."""
     scheme = scheme_of(spec)
-    signature = scheme.sign(text_of(raw))
+    signature = scheme.sign(Text(raw, BIGRAMS, title=raw[:30]))
     numbers = [*scheme.keys(signature), *scheme.probes(signature)]
     return f"{signature.number:016x} {xxh3_64_hexdigest(b''.join(number.to_bytes(8, 'little') for number in numbers))}"
 
@@ -112,6 +113,10 @@ def drawn_text(number: int) -> str:
 
 
 GOLDEN_WITH_OPTIONS = {
+    "simhash title=3 phrases=yes": "6d854f11e32e1851",
+    "simhash weight=tf": "4ee41aa6d7d5a125",
+    "simhash weight=tf-idf phrases=yes": "5839e5861b58bbaf",
+    "checksums title=1 phrases=yes": "c82d6465c0ed93e0",
     "minhash shingle=1 rows=1": "324c331f6388c970",
     "minhash shingle=2 rows=0": "fe8092dd97be0542",
     "minhash shingle=3 rows=3": "8dd4640645ec69ec",

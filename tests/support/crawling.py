@@ -314,6 +314,8 @@ def run_script(directory: Path, source: str, settings: Mapping[str, Any] | None 
 
 WALK = "from tests.support.walker import Walker\n\nclass Spider(Walker):\n    pass\n"
 """The source of a spider that is nothing but a :class:`Walker`."""
+SITE_SPIDER = "from crawler_dedup.spiders.site import SiteSpider\n\nclass Spider(SiteSpider):\n    pass\n"
+"""The source of the spider that users get; its argument is ``url``."""
 
 
 def crawl_pages(

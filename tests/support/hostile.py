@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import resource
+import subprocess
 import sys
 import tempfile
 import threading
@@ -18,7 +19,7 @@ from typing import Any, Self
 from crawler_dedup import Config, Decision, Deduplicator
 from tests.support import peak
 from tests.support.hostile_pages import PAGES
-from tests.support.lineprogram import LineProgram
+from tests.support.processes import ROOT
 
 _DEADLINE = 180
 """Seconds after which a page that hangs fails its test. No test waits for it."""
@@ -35,17 +36,21 @@ class Checker:
 
     def __init__(self, **config: Any) -> None:
         self._config = config
-        self._program: LineProgram | None = None
+        self._process: subprocess.Popen[str] | None = None
 
     def check(self, name: str) -> dict[str, Any]:
         """Check the page *name* twice. Return ``answers`` (the verdicts; for ``unchecked`` the reason) and ``megabytes``
         (the peak of memory above the memory in use before).
         """
-        program = self._program = self._program or LineProgram("tests.support.hostile", json.dumps(self._config))
-        ended = threading.Timer(_DEADLINE, program.process.kill)
+        command = [sys.executable, "-m", "tests.support.hostile", json.dumps(self._config)]
+        pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "encoding": "utf-8"}
+        process = self._process = self._process or subprocess.Popen(command, cwd=ROOT, **pipes)
+        assert process.stdin is not None
+        assert process.stdout is not None
+        ended = threading.Timer(_DEADLINE, process.kill)
         ended.start()
-        program.send(name)
-        line = program.receive()
+        print(name, file=process.stdin, flush=True)
+        line = process.stdout.readline()
         ended.cancel()
         if not line:
             self.close()
@@ -57,9 +62,10 @@ class Checker:
 
     def close(self) -> None:
         """End the process."""
-        program, self._program = self._program, None
-        if program is not None:
-            program.close()
+        process, self._process = self._process, None
+        if process is not None:
+            process.kill()
+            process.communicate()
 
     def __enter__(self) -> Self:
         return self

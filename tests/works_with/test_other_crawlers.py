@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support import sitecrawl
+from tests.support.crawling import SITE_SPIDER, run_script
 from tests.support.data import served
 from tests.support.packages import needs_package
 from tests.support.processes import ROOT
@@ -19,7 +19,7 @@ from tests.support.servers import Server
 pytestmark = pytest.mark.slow
 
 EXAMPLES = ROOT / "docs" / "examples"
-ONE_BY_ONE = {"CONCURRENT_REQUESTS": 1, "DEPTH_PRIORITY": 1, "SCHEDULER_MEMORY_QUEUE": "scrapy.squeues.FifoMemoryQueue"}
+ONE_BY_ONE = {"CONCURRENT_REQUESTS": 1, "DEPTH_PRIORITY": 1}
 """The pages nearest to the start first, as in the loop of an example."""
 
 Pages = dict[str, str]
@@ -39,16 +39,14 @@ def site(
     data: Path, tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
 ) -> Iterator[tuple[str, Pages]]:
     """Yield an address at which a saved site is served, and the decisions of Scrapy about its pages."""
-    folder = tmp_path_factory.mktemp("scrapy")
-    items, settings = folder / "items.jsonl", {**ONE_BY_ONE, "DEDUP_DIR": folder / "index"}
     with served(request.param) as origin:
         start = f"{origin}/_all.html"
-        crawl = sitecrawl.run(start, items=items, spider="links", settings=settings, fresh=False)
-        assert crawl is not None
-        kept = {json.loads(line)["url"]: "" for line in items.read_text(encoding="utf-8").splitlines()}
-        assert kept
+        settings = {**ONE_BY_ONE, "DEDUP_TOKENIZER": "auto"}
+        crawl = run_script(tmp_path_factory.mktemp("scrapy"), SITE_SPIDER, settings, url=start)
+        assert crawl.items
         assert crawl.drops
-        yield start, kept | {drop["url"]: drop["kept"] for drop in crawl.drops}
+        kept = dict.fromkeys((item["url"] for item in crawl.items), "")
+        yield start, kept | {drop["url"]: drop["duplicate_of"] for drop in crawl.drops}
 
 
 @pytest.mark.parametrize("name", [pytest.param(name, marks=needs_package(name)) for name in ("httpx", "crawlee")])

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tests.support.families.cases import Case, Family, duplicate, new, not_duplicate, part_and_whole
-from tests.support.families.pages import Page, Site, link, links, p, ul
-from tests.support.families.prose import heading, paragraph, paragraphs
+from tests.support.families.pages import Page, Site, link, links, other_pages, p, ul
+from tests.support.families.prose import heading, paragraphs
 
 PRESS = Site(
     "www.elmpress.example",
@@ -126,18 +126,4 @@ _CASES: tuple[Case, ...] = (
 # fmt: on
 
 
-def _make_other_pages() -> list[Page]:
-    return [
-        site.page(
-            f"/b/{600 + number}",
-            heading(name, site.lang),
-            p(paragraph(name, 5, site.lang)),
-            head="Elm Street Press" if site is PRESS and number % 3 == 0 else None,
-        )
-        for site in (PRESS, OLD, SHIGE, SHIGE_COPY)
-        for number in range(20)
-        for name in [f"{site.host} {number}"]
-    ]
-
-
-COPIES = Family("copies", _CASES, _make_other_pages)
+COPIES = Family("copies", _CASES, lambda: other_pages((PRESS, OLD, SHIGE, SHIGE_COPY), 20, 5))

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from tests.support.families.cases import Case, Family, duplicate, new, part_and_whole
-from tests.support.families.pages import Page, Site, h2, link, links, p, pager, post, ul
-from tests.support.families.prose import heading, paragraph, paragraphs
+from tests.support.families.pages import Page, Site, h2, link, links, other_pages, p, pager, post, ul
+from tests.support.families.prose import paragraph, paragraphs
 
 TRAIL = Site(
     "www.trailnotes.example",
@@ -126,18 +126,4 @@ _CASES: tuple[Case, ...] = (
 # fmt: on
 
 
-def _make_other_pages() -> list[Page]:
-    pages = []
-    for number in range(24):
-        title, text = heading(f"walk {number}"), p(paragraph(f"walk {number}", 4), paragraph(f"walk {number} end", 3))
-        path = f"/walks/{600 + number}"
-        pages.append(TRAIL.page(path, title, text, crumbs=("Walks",)))
-        title, text = heading(f"mobile {number}"), p(paragraph(f"mobile {number}", 5))
-        pages.append(MOBILE.page(f"/gear/{number}", title, text))
-    for number in range(40):
-        title, text = heading(f"路线 {number}", "zh"), p(paragraph(f"路线 {number}", 6, "zh"))
-        pages.append((LUYOU if number % 2 else LUYOU_MOBILE).page(f"/w/{600 + number}", title, text))
-    return pages
-
-
-EDITIONS = Family("editions", _CASES, _make_other_pages)
+EDITIONS = Family("editions", _CASES, lambda: other_pages((TRAIL, MOBILE, LUYOU, LUYOU_MOBILE), 24, 4, 3))

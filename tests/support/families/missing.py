@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from tests.support.families.cases import Case, Family, duplicate, new, not_duplicate
-from tests.support.families.pages import Page, Site, link, links, p, ul
-from tests.support.families.prose import heading, paragraph
+from tests.support.families.pages import Page, Site, link, links, other_pages, p, ul
+from tests.support.families.prose import heading
 
 CLUB = Site(
     "www.rowing.example",
@@ -127,13 +127,6 @@ _CASES: tuple[Case, ...] = (
 # fmt: on
 
 
-def _make_other_pages() -> list[Page]:
-    return [
-        site.page(f"/page/{600 + number}", heading(name, site.lang), p(paragraph(name, 5, site.lang)), link("/", "⌂"))
-        for site in (CLUB, SEEDS, VEREIN, JIAOYOU)
-        for number in range(20)
-        for name in [f"{site.name} {number}"]
-    ]
-
-
-MISSING = Family("soft 404", _CASES, _make_other_pages)
+MISSING = Family(
+    "soft 404", _CASES, lambda: other_pages((CLUB, SEEDS, VEREIN, JIAOYOU), 20, 5, appended=link("/", "⌂"))
+)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from tests.support.families.cases import Case, Family, duplicate, new, not_duplicate, part_and_whole
-from tests.support.families.pages import Page, Site, links, p, table, teaser
-from tests.support.families.prose import heading, paragraph, paragraphs
+from tests.support.families.pages import Page, Site, links, other_pages, p, table, teaser
+from tests.support.families.prose import paragraph, paragraphs
 
 COURIER = Site(
     "www.courier.example",
@@ -179,17 +179,4 @@ _CASES: tuple[Case, ...] = (
 # fmt: on
 
 
-def _make_other_pages() -> list[Page]:
-    return [
-        site.page(
-            f"/n/{600 + number}",
-            heading(name, site.lang),
-            p(paragraph(name, 4, site.lang), paragraph(f"{name} end", 3, site.lang)),
-        )
-        for site in (COURIER, GAZETTE, ZEITUNG, CHENBAO, MENHU)
-        for number in range(20)
-        for name in [f"{site.host} {number}"]
-    ]
-
-
-NEWS = Family("news", _CASES, _make_other_pages)
+NEWS = Family("news", _CASES, lambda: other_pages((COURIER, GAZETTE, ZEITUNG, CHENBAO, MENHU), 20, 4, 3))

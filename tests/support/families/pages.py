@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from urllib.parse import urljoin
 
+from tests.support.families.prose import heading, paragraph
+
 
 @dataclass(frozen=True)
 class Page:
@@ -129,3 +131,14 @@ def pager(path: str, count: int) -> str:
     """Return HTML links to the pages of a list."""
     numbers = [link(f"{path}?page={number}", str(number)) for number in range(1, count + 1)]
     return f'<div class="pager">{" ".join(numbers)}</div>'
+
+
+def other_pages(sites: Sequence[Site], count: int, *sentences: int, appended: str = "") -> list[Page]:
+    """Return *count* pages of each site with paragraphs of so many *sentences*."""
+    return [
+        site.page(f"/other/{number}", heading(name, site.lang), p(*texts), appended)
+        for site in sites
+        for number in range(count)
+        for name in [f"{site.name} {number}"]
+        for texts in [[paragraph(f"{name} {at}", length, site.lang) for at, length in enumerate(sentences)]]
+    ]

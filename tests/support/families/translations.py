@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from tests.support.families.cases import Case, Family, duplicate, new, not_duplicate, part_and_whole
-from tests.support.families.pages import Page, Site, links, p, table
-from tests.support.families.prose import heading, paragraph, paragraphs
+from tests.support.families.pages import Site, links, other_pages, p, table
+from tests.support.families.prose import paragraph, paragraphs
 
 MUSEUM = Site(
     "museum.example",
@@ -118,17 +118,4 @@ _CASES: tuple[Case, ...] = (
 # fmt: on
 
 
-def _make_other_pages() -> list[Page]:
-    return [
-        site.page(
-            f"/{site.lang}/{600 + number}",
-            heading(name, lang),
-            p(paragraph(name, 4, lang), paragraph(f"{name} end", 2, lang)),
-        )
-        for site, lang in ((MUSEUM, "en"), (MUSEUM_DE, "de"), (MUSEUM_ZH, "zh"))
-        for number in range(12)
-        for name in [f"museum {number}"]
-    ]
-
-
-TRANSLATIONS = Family("translations", _CASES, _make_other_pages)
+TRANSLATIONS = Family("translations", _CASES, lambda: other_pages((MUSEUM, MUSEUM_DE, MUSEUM_ZH), 12, 4, 2))

@@ -1,4 +1,4 @@
-"""One crawl in a process of its own: ``python -m tests.support.sitecrawl URL RESULT.json [options]``.
+"""One crawl in a process of its own: ``python -m benchmarks.sitecrawl URL RESULT.json [options]``.
 
 Writes what was dropped, the statistics and the delays of the event loop to RESULT.json.
 """
@@ -39,7 +39,7 @@ class LinksSpider(SiteSpider):
 
     name = "links"
 
-    async def parse(self, response: Response, is_start: bool = False) -> AsyncIterator[Any]:
+    async def parse(self, response: Response, is_start: bool = False) -> AsyncIterator[Any]:  # noqa: ARG002
         """Yield the page and its links."""
         if isinstance(response, HtmlResponse):
             yield {"url": response.url, "title": response.xpath("string(//title)").get("")}
@@ -52,7 +52,7 @@ class ExtractSpider(LinksSpider):
 
     name = "extract"
 
-    async def parse(self, response: Response, is_start: bool = False) -> AsyncIterator[Any]:
+    async def parse(self, response: Response, is_start: bool = False) -> AsyncIterator[Any]:  # noqa: ARG002
         """Yield the page with its text, and its links."""
         if isinstance(response, HtmlResponse):
             if self.settings["DEDUP_ENABLED"] == "False":
@@ -104,7 +104,7 @@ def run(
     """
     with tempfile.TemporaryDirectory() as folder:
         result = Path(folder) / "result.json"
-        command = ["-m", "tests.support.sitecrawl", url, str(result)]
+        command = ["-m", "benchmarks.sitecrawl", url, str(result)]
         command += ["--spider", spider, "--items", str(items), "--skip", str(skip)]
         for name, value in (settings or {}).items():
             command += ["-s", f"{name}={value}"]
