@@ -36,6 +36,8 @@ from urllib.parse import urljoin
 from urllib.request import urlopen
 
 from lxml.html import HtmlElement, document_fromstring
+from rich.console import Console
+from rich.table import Table
 from scrapy import signals
 from scrapy.crawler import CrawlerProcess
 from scrapy.http import Response, TextResponse
@@ -280,8 +282,8 @@ def read_crawl(start: str, name: str, file: Path, pages: int) -> Crawl:
     return Crawl({canonicalize_url(url) for url in content["fetched"]}, trees, blocks)
 
 
-def report(application: str, crawls: dict[str, Crawl]) -> None:
-    """Print a row for each crawl."""
+def report(table: Table, application: str, crawls: dict[str, Crawl]) -> None:
+    """Add a row for each crawl."""
     plain = crawls["plain"]
     counts = Counter(block for blocks in plain.blocks.values() for block in set(blocks))
     furniture = {block for block, count in counts.items() if count >= _FURNITURE * len(plain.trees)}
@@ -296,7 +298,7 @@ def report(application: str, crawls: dict[str, Crawl]) -> None:
         contents = {block for block in counts if len(block) >= _LABEL}
         reached = f"{len(behind & crawled.fetched)} of {len(behind)}"
         row = (len(crawled.fetched), len(texts), len(texts) - len(set(texts)), len(contents - had), reached)
-        print(f"{application:8}{name:8}", *(f"{value:>14}" for value in row), flush=True)
+        table.add_row(application, name, *map(str, row))
 
 
 def main() -> None:
@@ -307,15 +309,15 @@ def main() -> None:
     parser.add_argument("--only", default="shop,forum,wiki")
     parser.add_argument("--pages", type=int, default=400)
     given = parser.parse_args()
-    columns = ("fetched", "stored", "copies", "texts lost", "behind page 2")
-    print(f"{'':16}", *(f"{column:>14}" for column in columns))
+    table = Table("", "crawl", "fetched", "stored", "copies", "texts lost", "behind page 2")
     for kind in given.only.split(","):
         with tempfile.TemporaryDirectory() as name:
             top, folder = Path(name), Path(name) / kind
             command = make_wiki(folder, given.wiki) if kind == "wiki" else make_django(kind, folder, given.python)
             with serving(command, top / "log") as start:
                 files = {name: top / f"{name}.json" for name in ACTIONS}
-                report(kind, {name: read_crawl(start, name, file, given.pages) for name, file in files.items()})
+                report(table, kind, {name: read_crawl(start, name, file, given.pages) for name, file in files.items()})
+    Console(width=110).print(table)
 
 
 if __name__ == "__main__":

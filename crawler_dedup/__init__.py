@@ -49,11 +49,11 @@ _NAMES = {
     "deduplicator": "Deduplicator",
     "errors": "ConfigError DedupError ExportUnreadable IndexDamaged IndexGone IndexMismatch IndexUnusable",
     "hamming": "Numbers",
-    "index.export": "Export",
     "pagetext": "OwnText",
     "signedpage": "SignedPage",
     "signing.schemes.scheme": "Agreement Scheme ValueScheme option",
     "signing.text": "Text",
+    "transfer.export": "Export",
 }
 _MODULES = {name: module for module, names in _NAMES.items() for name in names.split()}
 __all__ = list(_MODULES)

@@ -1,7 +1,8 @@
 """Make a site of the documentation: ``sphinx-build -W docs docs/_build``.
 
 The pages are Markdown that GitHub shows, too. What only the site has is added here: the navigation, which is the table of
-contents of README.md, the help of all commands, the docstrings of all public names, and links to Scrapy's documentation.
+contents of README.md, the help of all commands, the docstrings of all public names, links to Scrapy's documentation, and
+entries of the index, which the search shows first: what a comment ``<!-- search words: backup, move -->`` lists.
 """
 
 from __future__ import annotations
@@ -70,6 +71,11 @@ def docstrings() -> Iterator[str]:
         yield "\n".join(["```{eval-rst}", *lines, "```"])
 
 
+def index_entries(words: re.Match[str]) -> str:
+    """Return a directive with a main entry of the index for each of the *words*."""
+    return f"```{{index}} ! {words[1].replace(', ', ', ! ')}\n```"
+
+
 def add_generated_parts(_app: Sphinx, page: str, source: list[str]) -> None:
     """Add to *page* what only the site shows."""
     if page == root_doc:
@@ -78,7 +84,7 @@ def add_generated_parts(_app: Sphinx, page: str, source: list[str]) -> None:
         source += ["## All commands", *help_of(app, click.Context(app, info_name=project, terminal_width=88))]
     elif page == "reference/api":
         source += ["## All public names", *docstrings()]
-    source[:] = ["\n\n".join(source)]
+    source[:] = [re.sub("<!-- search words: (.*) -->", index_entries, "\n\n".join(source))]
 
 
 def link_names_of_scrapy(app: Sphinx, doctree: nodes.document) -> None:

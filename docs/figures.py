@@ -6,7 +6,8 @@ shown after it, up to the next comment:
     <!-- NAME: ROW; COLUMN -->2.71<!-- -->
 
 ROW is the last row that begins with these words; ``/1 ROW`` is a row of the second table of the file. Below the comment
-``<!-- table NAME -->``, the last cells of a table are those that ``docs/figures/tables.toml`` names.
+``<!-- table NAME -->``, the last cells of a table are those that ``docs/figures/tables.toml`` names. README.md has no
+comments: ``docs/figures/readme.toml`` has its parts with figures, with the names of cells in braces.
 With ``--check`` nothing is written, and the exit status is 1 if a page shows another figure.
 """
 
@@ -24,7 +25,9 @@ DOCS = Path(__file__).parent
 FIGURES = DOCS / "figures"
 _CELL = re.compile(r"(<!-- (\S+): ([^;>\n]+); ([^;>\n]+) -->).*?(<!-- -->)")
 _TABLE = re.compile(r"(<!-- table (\S+) -->\n+\|.*\n\|.*\n)((?:\|.*\n)+)")
+_NAME = re.compile(r"\{(\S+): ([^;}]+); ([^;}]+)\}")
 _SHOWN = tomllib.loads((FIGURES / "tables.toml").read_text(encoding="utf-8"))
+_README_PARTS: list[str] = tomllib.loads((FIGURES / "readme.toml").read_text(encoding="utf-8"))["parts"]
 
 
 @cache
@@ -64,15 +67,29 @@ def fill(match: re.Match[str]) -> str:
 def render(page: str) -> str:
     """Return the text of a page with the recorded figures."""
     page = _TABLE.sub(fill, page)
-    # In a sentence a median stands without the least and the greatest value.
-    return _CELL.sub(lambda match: match[1] + find(match[2], match[3], match[4]).partition(" (")[0] + match[5], page)
+    return _CELL.sub(lambda match: match[1] + find_median(match[2], match[3], match[4]) + match[5], page)
+
+
+def find_median(name: str, row: str, column: str) -> str:
+    """Return a cell for a sentence: a median without the least and the greatest value."""
+    return find(name, row, column).partition(" (")[0]
+
+
+def render_readme(page: str) -> str:
+    """Return README.md with the recorded figures."""
+    for part in _README_PARTS:
+        recorded = _NAME.sub(lambda match: find_median(match[1], match[2], match[3]), part)
+        page, count = re.subn(r"[\d.,]+".join(map(re.escape, _NAME.split(part)[::4])), recorded, page)
+        if count != 1:
+            sys.exit(f"README.md has the sentence {count} times that docs/figures/readme.toml names: {part}")
+    return page
 
 
 def main() -> None:
     """Render all pages."""
     for path in [DOCS.parent / "README.md", *sorted(DOCS.rglob("*.md"))]:
         page = path.read_text(encoding="utf-8")
-        rendered = render(page)
+        rendered = render_readme(page) if path.parent == DOCS.parent else render(page)
         if rendered != page and "--check" in sys.argv:
             wrong = set(page.splitlines()) - set(rendered.splitlines())
             sys.exit("\n".join([f"{path}: other figures were measured; `python docs/figures.py` shows them:", *wrong]))

@@ -27,20 +27,33 @@ def test_the_pages_show_the_figures_that_were_measured() -> None:
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.parametrize("mark", ["-->{}<!--", "| {} |"], ids=["in a sentence", "in a table"])
-def test_another_figure_in_a_page_is_noticed(mark: str, tmp_path: Path) -> None:
-    tables = json.loads((ROOT / "docs" / "figures" / "evaluate.json").read_text(encoding="utf-8"))["tables"]
-    found = next(int(row[1]) for row in tables[0]["rows"] if row[0] == "all")
-    shown, changed = mark.format(found), mark.format(found + 1)
+@pytest.mark.parametrize(
+    ("page", "before"),
+    [
+        ("docs/explanation/measured.md", "kB a page -->"),
+        ("docs/explanation/measured.md", r"\| all pairs \| "),
+        ("README.md", "0 of "),
+    ],
+    ids=["in a sentence", "in a table", "in the README"],
+)
+def test_another_figure_in_a_page_is_noticed(page: str, before: str, tmp_path: Path) -> None:
     shutil.copytree(ROOT / "docs", tmp_path / "docs")
     shutil.copy(ROOT / "README.md", tmp_path)
-    pages = [page for page in tmp_path.rglob("*.md") if shown in page.read_text(encoding="utf-8")]
-    assert pages
-    for page in pages:
-        page.write_text(page.read_text(encoding="utf-8").replace(shown, changed), encoding="utf-8")
+    changed, count = re.subn(rf"({before})\d", r"\g<1>99", (tmp_path / page).read_text(encoding="utf-8"), count=1)
+    assert count == 1
+    (tmp_path / page).write_text(changed, encoding="utf-8")
     done = check(tmp_path)
     assert done.returncode == 1
-    assert changed in done.stderr
+    assert page in done.stderr
+
+
+def test_a_missing_sentence_of_the_readme_is_noticed(tmp_path: Path) -> None:
+    shutil.copytree(ROOT / "docs", tmp_path / "docs")
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    (tmp_path / "README.md").write_text(text.replace("recorded at sight", "recorded early"), encoding="utf-8")
+    done = check(tmp_path)
+    assert done.returncode == 1
+    assert "recorded at sight" in done.stderr
 
 
 def test_a_file_says_how_its_figures_were_measured() -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
@@ -114,22 +116,35 @@ def reported(page: Page, pages: int = 3 * LIMIT) -> list[tuple[int, FormUse]]:
 
 
 @pytest.mark.parametrize(
-    ("page", "path"),
+    ("page", "path", "pattern"),
     [
-        (calendar, "http://site/calendar/"),
-        (bare_calendar, "http://site/bare/"),
-        (soft_404, "http://site/"),
-        (search, "http://site/"),
-        (login, "http://site/"),
-        (missing_page, "http://site/"),
+        (calendar, "http://site/calendar/", r"^https?://site/calendar/\d+/\d+$"),
+        (bare_calendar, "http://site/bare/", r"^https?://site/bare/\d+-\d+$"),
+        (soft_404, "http://site/", ""),
+        (search, "http://site/", r"^https?://site/search\?q=.*[?&]sort=1(?:&|$)"),
+        (login, "http://site/", r"^https?://site/login\?to="),
+        (missing_page, "http://site/", r"^https?://site/doku\.php\?id="),
     ],
 )
-def test_a_form_is_reported_once_with_its_path_and_number(page: Page, path: str) -> None:
+def test_a_form_is_reported_once_with_its_path_pattern_and_number(page: Page, path: str, pattern: str) -> None:
     ((number, form),) = reported(page)
     assert LIMIT <= number <= LIMIT + 5
     assert form.path == path
+    assert form.pattern == pattern
     assert form.count >= 3 * LIMIT - 5
     assert len(form.examples) == 3
+
+
+def test_a_pattern_that_would_also_refuse_another_page_of_the_crawl_is_not_named() -> None:
+    forms = Forms()
+    forms.add("http://site/doku.php?id=tea:leaves", [])
+    forms.add("http://site/doku.php?id=tea:cups&do=show", [])
+    reports = [forms.add(f"http://site/doku.php?id={words(number, 1)[0]}", [b"missing"]) for number in range(LIMIT)]
+    others = [forms.add(f"http://site/doku.php?id={number}&do=edit&rev=", [b"edit"]) for number in range(LIMIT)]
+    assert [form.pattern for form in (reports[-1], others[-1]) if form is not None] == [
+        "",
+        r"^https?://site/doku\.php\?id=\d+&do=edit&rev=$",
+    ]
 
 
 @pytest.mark.parametrize("page", [articles, short_texts, lists])
@@ -229,6 +244,9 @@ def test_a_crawl_warns_once_keeps_all_pages_and_its_report_names_path_and_number
     assert crawl.counts()["forms"] == 1
     (line,) = crawl.lines("WARNING", "")
     assert f"{LIMIT} pages below {site.url}/events/1999/ differ only in numbers, dates or parts" in line
+    (pattern,) = re.findall(r"LinkExtractor\(deny=\[(r\"[^\"]+\")\]\)", line)
+    base = site.url.removeprefix("http://").replace(".", r"\.")
+    assert ast.literal_eval(pattern) == rf"^https?://{base}/events/1999/\d+/$"
     (journal,) = (tmp_path / "index").glob("journal-*.jsonl")
     lines = [json.loads(line) for line in journal.read_text().splitlines()]
     assert [line["count"] for line in lines if line["event"] == "form"] == [len(pages)]
