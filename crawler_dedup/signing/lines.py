@@ -21,11 +21,12 @@ _PUNCTUATION = bytes(set(range(32)) - {10} | {127}) + b" !\"'(),-./:;?@[\\]_`{|}
 # Typographic dashes, quotation marks and the slash of fractions in UTF-8: one rendering of a text has them, and another has
 # those of ASCII.
 _TYPOGRAPHIC = re.compile(b"\xe2(?:\x80[\x90-\x95\x98-\x9f]|\x81\x84)")
-_IN_NUMBERS = str.maketrans("–⁄", "-/")  # the dash is also a minus, and the sign between two years
 BEGINS_NO_DIGIT = bytes(set(range(256)) - set(b"0123456789\xd9\xdb\xdf\xe0\xe1\xea\xef\xf0\n"))
 """All bytes except the end of a line and those with which the UTF-8 of a decimal digit, of any script, begins."""
 # A set of characters comes first, so that all others are skipped quickly; a minus ends no word.
-_NUMBERS = re.compile(r"(?:(?<!\w)- ?)?(?:(?<![\w.,])[.,])?\d+(?:[.,:/-]\d+)*")
+_NUMBERS = re.compile(
+    r"[-.,\d](?:(?<=\d)\d*|(?<=[.,])(?<![\w.,].)\d+|(?<=-)(?<!\w.) ?(?:(?<![\w.,])[.,])?\d+)(?:[.,:/-]\d+)*"
+)
 
 
 def hash_text(text: str) -> int:
@@ -40,7 +41,8 @@ def without_punctuation(content: bytes) -> bytes:
 
 def numbers_in(plain: str) -> list[str]:
     """Return the numbers in a normalised text; a date or a range is a single number."""
-    return _NUMBERS.findall(plain.translate(_IN_NUMBERS))
+    # The dash is also a minus, and the sign between two years.
+    return _NUMBERS.findall(plain.replace("–", "-").replace("⁄", "/"))
 
 
 def hash_line(letters: bytes, numbers: Sequence[str]) -> int:
@@ -49,9 +51,7 @@ def hash_line(letters: bytes, numbers: Sequence[str]) -> int:
 
 
 # Of these units, case says which: mW and MW, Mb and MB.
-_CASED_UNITS = re.compile(
-    r"(?<=\d) ?([kmMgGpPtT]?(?:Wh?|Hz|V|A|F|J|Pa|Ω|Sv|bits?|bps|[bB](?:/s)?|g|m|s|l|L|eV|N))(?!\w)"
-)
+_CASED_UNITS = re.compile(r"\d ?([kmMgGpPtT]?(?:Wh?|Hz|V|A|F|J|Pa|Ω|Sv|bits?|bps|[bB](?:/s)?|g|m|s|l|L|eV|N))(?!\w)")
 
 
 def cased_units(text: str) -> list[str]:
