@@ -15,6 +15,7 @@ from typing import Any
 
 from xxhash import xxh3_64_intdigest
 
+from crawler_dedup.errors import DedupError
 from crawler_dedup.index import maintenance
 from crawler_dedup.index.index import Index
 from crawler_dedup.index.records import Record
@@ -129,11 +130,13 @@ class JournalTable:
     @contextmanager
     def _writing(self) -> Iterator[sqlite3.Connection]:
         """Write much at once. What was written before an error stays: without a journal, SQLite takes nothing back."""
-        self._database.execute("BEGIN")
-        try:
-            yield self._database
-        finally:
-            self._database.execute("COMMIT")
+        with _errors_as_sentences():
+            self._database.execute("BEGIN")
+            try:
+                yield self._database
+            finally:
+                if self._database.in_transaction:
+                    self._database.execute("COMMIT")
 
     def find_last(self) -> None:
         """Set ``is_last`` after entries or pages were read."""
@@ -180,7 +183,8 @@ class JournalTable:
 
     def select(self, query: str, values: Values = ()) -> Iterator[Any]:
         """Yield the rows of a query in SQL."""
-        return self._database.execute(query, values)
+        with _errors_as_sentences():
+            return self._database.execute(query, values)
 
     def unless(self, is_left_out: Callable[[str, str], bool] | None) -> str:
         """Return the condition in SQL that leaves drops out, by the addresses of page and representative; "": none is."""
@@ -193,6 +197,17 @@ class JournalTable:
         """Count the entries that meet a condition in SQL."""
         ((number,),) = self.select(f"SELECT count(*) FROM entries WHERE {where}", values)  # noqa: S608
         return int(number)
+
+
+@contextmanager
+def _errors_as_sentences() -> Iterator[None]:
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise DedupError(
+            f"The table of journal entries cannot be used: {error}. It is a temporary file as large as the journal;"
+            " SQLITE_TMPDIR names its directory."
+        ) from error
 
 
 _values_of = attrgetter(*_OF_ENTRIES)
