@@ -130,13 +130,14 @@ class JournalTable:
     @contextmanager
     def _writing(self) -> Iterator[sqlite3.Connection]:
         """Write much at once. What was written before an error stays: without a journal, SQLite takes nothing back."""
-        with _errors_as_sentences():
-            self._database.execute("BEGIN")
-            try:
-                yield self._database
-            finally:
-                if self._database.in_transaction:
-                    self._database.execute("COMMIT")
+        self.select("BEGIN")
+        try:
+            yield self._database
+        except sqlite3.Error as error:
+            raise _explain(error) from error
+        finally:
+            if self._database.in_transaction:
+                self.select("COMMIT")
 
     def find_last(self) -> None:
         """Set ``is_last`` after entries or pages were read."""
@@ -183,8 +184,10 @@ class JournalTable:
 
     def select(self, query: str, values: Values = ()) -> Iterator[Any]:
         """Yield the rows of a query in SQL."""
-        with _errors_as_sentences():
+        try:
             return self._database.execute(query, values)
+        except sqlite3.Error as error:
+            raise _explain(error) from error
 
     def unless(self, is_left_out: Callable[[str, str], bool] | None) -> str:
         """Return the condition in SQL that leaves drops out, by the addresses of page and representative; "": none is."""
@@ -199,15 +202,11 @@ class JournalTable:
         return int(number)
 
 
-@contextmanager
-def _errors_as_sentences() -> Iterator[None]:
-    try:
-        yield
-    except sqlite3.Error as error:
-        raise DedupError(
-            f"The table of journal entries cannot be used: {error}. It is a temporary file as large as the journal;"
-            " SQLITE_TMPDIR names its directory."
-        ) from error
+def _explain(error: sqlite3.Error) -> DedupError:
+    return DedupError(
+        f"The table of journal entries cannot be used: {error}. It is a temporary file as large as the journal;"
+        " SQLITE_TMPDIR names its directory."
+    )
 
 
 _values_of = attrgetter(*_OF_ENTRIES)
