@@ -53,7 +53,7 @@ def groups(*, hosts: bool, listed: Literal["deny", "allow"] | None, json: bool, 
     from crawler_dedup.inspection.droptable import DropTable  # noqa: PLC0415  (slow to load)
 
     target = options.find(needs_journal=True)
-    with closing(DropTable(target.config.max_distance)) as table:
+    with closing(DropTable(None)) as table:
         with progress_bars() as start, closing(open_index(target.index)) as pages:
             table.read_index(pages, start("reading the index", len(pages)))
             table.read_journals(target.journals, advance=start("reading the journal", target.journals.size))

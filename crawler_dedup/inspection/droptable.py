@@ -89,14 +89,17 @@ class DropTable(JournalTable):
     out.
 
     Args:
-        max_distance: DEDUP_MAX_DISTANCE; a drop with a distance near it is doubtful.
+        max_distance: DEDUP_MAX_DISTANCE; a drop with a distance near it is doubtful. ``None``: no doubts are looked for, and
+            no words can be searched.
     """
 
-    def __init__(self, max_distance: int) -> None:
+    def __init__(self, max_distance: int | None) -> None:
         super().__init__()
         self._max_distance = max_distance
 
     def _describe(self, entry: Entry, pages: Index | None) -> tuple[int, str, str]:
+        if self._max_distance is None:
+            return super()._describe(entry, pages)
         title, key, _ = self.find_kept(entry)
         record = pages.find(entry.scope, key) if pages and key and entry.text else None
         doubts = find_doubts(entry, title, record.page.text if record else b"", self._max_distance)

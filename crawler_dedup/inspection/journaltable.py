@@ -15,6 +15,7 @@ from typing import Any
 
 from xxhash import xxh3_64_intdigest
 
+from crawler_dedup.errors import DedupError
 from crawler_dedup.index import maintenance
 from crawler_dedup.index.index import Index
 from crawler_dedup.index.records import Record
@@ -129,11 +130,14 @@ class JournalTable:
     @contextmanager
     def _writing(self) -> Iterator[sqlite3.Connection]:
         """Write much at once. What was written before an error stays: without a journal, SQLite takes nothing back."""
-        self._database.execute("BEGIN")
+        self.select("BEGIN")
         try:
             yield self._database
+        except sqlite3.Error as error:
+            raise _explain(error) from error
         finally:
-            self._database.execute("COMMIT")
+            if self._database.in_transaction:
+                self.select("COMMIT")
 
     def find_last(self) -> None:
         """Set ``is_last`` after entries or pages were read."""
@@ -180,7 +184,10 @@ class JournalTable:
 
     def select(self, query: str, values: Values = ()) -> Iterator[Any]:
         """Yield the rows of a query in SQL."""
-        return self._database.execute(query, values)
+        try:
+            return self._database.execute(query, values)
+        except sqlite3.Error as error:
+            raise _explain(error) from error
 
     def unless(self, is_left_out: Callable[[str, str], bool] | None) -> str:
         """Return the condition in SQL that leaves drops out, by the addresses of page and representative; "": none is."""
@@ -193,6 +200,13 @@ class JournalTable:
         """Count the entries that meet a condition in SQL."""
         ((number,),) = self.select(f"SELECT count(*) FROM entries WHERE {where}", values)  # noqa: S608
         return int(number)
+
+
+def _explain(error: sqlite3.Error) -> DedupError:
+    return DedupError(
+        f"The table of journal entries cannot be used: {error}. It is a temporary file as large as the journal;"
+        " SQLITE_TMPDIR names its directory."
+    )
 
 
 _values_of = attrgetter(*_OF_ENTRIES)

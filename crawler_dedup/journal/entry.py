@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import Literal, TypeVar
+from typing import Annotated, Literal, TypeVar
 
 import msgspec
 
@@ -16,6 +16,7 @@ from crawler_dedup.urls import identifier_without_credentials, text_without_cred
 VERSION = 2
 """Version of the schema of entries, raised when a field changes its meaning."""
 
+_Number = Annotated[int, msgspec.Meta(ge=-(1 << 63), le=(1 << 63) - 1)]  # commands store it in 64 bits
 Compressed = bytes  # a field of :class:`Entry` hides the name of the type
 Event = Literal[
     "started",
@@ -100,18 +101,18 @@ class Entry(msgspec.Struct, frozen=True):
     url: str
     duplicate_of: str = ""
     rule: str = ""
-    distance: int | None = None
+    distance: _Number | None = None
     resemblance: float | None = None
     coverage: float | None = None
     title: str = ""
-    bytes: int = 0
-    links: int = 0
+    bytes: _Number = 0
+    links: _Number = 0
     links_followed: bool = False
     reason: str = ""
     text: Compressed = b""
     snapshot: int | None = None
     kept_snapshot: int | None = None
-    count: int = 0
+    count: _Number = 0
     request: DroppedRequest | None = None
 
     def __post_init__(self) -> None:

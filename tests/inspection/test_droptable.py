@@ -4,7 +4,10 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
+from crawler_dedup.errors import DedupError
+from crawler_dedup.inspection import journaltable
 from crawler_dedup.inspection.drops import SelectedDrops
 from crawler_dedup.inspection.droptable import DropTable, find_doubts
 from crawler_dedup.journal.entry import DUPLICATES, VERSION, Entry, Event
@@ -39,6 +42,13 @@ def test_the_latest_drop_of_a_page_is_found_when_an_earlier_one_is_read_after_it
             table.find_last()
             assert [drop.entry.run for drop in table.find({}, 0, 9)] == ["0000000b"]
         assert not table.read_journals(journals)
+
+
+def test_a_full_disk_is_reported_in_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(journaltable, "_SCHEMA", f"{journaltable._SCHEMA}PRAGMA max_page_count = 20;")
+    write(tmp_path / FIRST, [replace(entry(10, "drop", "0000000a"), title="long" * 10_000) for _ in range(9)])
+    with closing(DropTable(7)) as table, pytest.raises(DedupError, match=r"disk is full.*SQLITE_TMPDIR"):
+        table.read_journals(Journals([tmp_path / FIRST]))
 
 
 def test_a_title_that_differs_by_more_than_the_letter_after_an_apostrophe_is_a_reason_for_doubt() -> None:

@@ -399,6 +399,7 @@ def test_odd_figures_of_a_journal_raise_no_error(tmp_path: Path) -> None:
     odd_figures: list[dict[str, Any]] = [
         {"distance": 99},
         {"distance": -1},
+        {"bytes": 1 << 70},
         {"resemblance": 7.5, "coverage": -3.0},
         {"resemblance": 0.0, "coverage": 1.0},
         {"time": "9999-12-31T23:59:59Z"},
