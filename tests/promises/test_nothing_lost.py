@@ -659,7 +659,8 @@ class NothingLost(RuleBasedStateMachine):
         return answer
 
 
-def _run(count: int, steps: int) -> None:
+@pytest.mark.parametrize(("count", "steps"), [(examples(60), 30), pytest.param(1_000, 50, marks=pytest.mark.slow)])
+def test_nothing_is_lost_whichever_process_is_killed(count: int, steps: int) -> None:
     COUNTED.clear()
     BROKEN.clear()
     bounds = settings(
@@ -675,12 +676,3 @@ def _run(count: int, steps: int) -> None:
     assert not BROKEN, BROKEN[0]
     assert COUNTED["kills"] > 0
     assert COUNTED["drops"] > 0
-
-
-def test_nothing_is_lost_whichever_process_is_killed() -> None:
-    _run(examples(60), 30)
-
-
-@pytest.mark.slow
-def test_nothing_is_lost_whichever_process_is_killed_in_many_runs() -> None:
-    _run(1000, 50)

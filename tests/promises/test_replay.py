@@ -280,7 +280,10 @@ _EVENTS = ("kills in the middle", "deaths seen", "drops", "by a snapshot", "forg
 _ROUNDS = 6
 
 
-def _run(count: int, steps: int, places: Places) -> None:
+@pytest.mark.parametrize(("count", "steps"), [(examples(20), 20), pytest.param(300, 60, marks=pytest.mark.slow)])
+def test_one_process_in_a_directory_decides_as_several_have_decided_there_or_on_a_server(
+    count: int, steps: int, places: Places
+) -> None:
     COUNTED.clear()
     names = itertools.count()
 
@@ -307,12 +310,3 @@ def _run(count: int, steps: int, places: Places) -> None:
     print("\n" + ", ".join(f"{count} {name}" for name, count in COUNTED.items()))
     for name in _EVENTS:
         assert COUNTED[name] > 0, name
-
-
-def test_one_process_in_a_directory_decides_as_several_have_decided_there_or_on_a_server(places: Places) -> None:
-    _run(examples(20), 20, places)
-
-
-@pytest.mark.slow
-def test_one_process_decides_as_several_have_decided_in_many_runs(places: Places) -> None:
-    _run(300, 60, places)
