@@ -7,7 +7,6 @@ import gc
 import importlib
 import json
 import os
-import resource
 import runpy
 import select
 import selectors
@@ -115,9 +114,6 @@ def _program(order: Mapping[str, Any], files: Sequence[int], base: Sequence[str]
     )
     sys.dont_write_bytecode = bool(os.environ.get("PYTHONDONTWRITEBYTECODE"))
     os.chdir(order["cwd"])
-    os.umask(order["umask"])
-    for limit, values in order["limits"]:
-        resource.setrlimit(limit, values)
     kind, *rest = order["arguments"]
     sys.orig_argv[:] = [sys.executable, *order["arguments"]]
     given = map(os.path.abspath, filter(None, order["env"].get("PYTHONPATH", "").split(os.pathsep)))
