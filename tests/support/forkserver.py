@@ -26,11 +26,13 @@ from pathlib import Path
 from typing import Any
 
 _MODULES = {
-    "scrapy": "cmdline core.scheduler dupefilters pqueues resolver spidermiddlewares.referer squeues statscollectors",
-    "scrapy.core.downloader.handlers": "file http11 s3",
+    "scrapy": "cmdline core.scheduler dupefilters logformatter pqueues resolver squeues statscollectors",
+    "scrapy.core.downloader.handlers": "datauri file ftp http11 s3",
     "scrapy.extensions": "closespider corestats logcount logstats memdebug memusage remote_control spiderstate telnet"
     " throttle",
-    "scrapy.downloadermiddlewares": "cookies httpcache httpcompression httpproxy redirect robotstxt",
+    "scrapy.downloadermiddlewares": "cookies defaultheaders downloadtimeout httpauth httpcache httpcompression httpproxy"
+    " offsite redirect retry robotstxt stats useragent",
+    "scrapy.spidermiddlewares": "depth httperror metacopy referer start urllength",
     "twisted.internet": "asyncioreactor",
     "crawler_dedup": "addon cli.drops cli.index cli.why crawl.childprocess index.redis.index middleware settling"
     " worker.process",
