@@ -283,9 +283,11 @@ _PERHAPS = st.sampled_from([None, None, None, None, 0.1, 0.3, 0.5])
 class NothingLost(RuleBasedStateMachine):
     """Every rule can be drawn at any time, whatever has happened: what a kill prevented is not known when it is drawn."""
 
-    def __init__(self, folder: Path) -> None:
+    folder: Path
+
+    def __init__(self) -> None:
         super().__init__()
-        self._folder = tempfile.mkdtemp(dir=folder)
+        self._folder = tempfile.mkdtemp(dir=self.folder)
         self._directory = Path(self._folder) / "index"
         self._model = Model()
         self._slots = [Slot(), Slot(), Slot()]
@@ -667,7 +669,8 @@ def test_nothing_is_lost_whichever_process_is_killed(count: int, steps: int, tmp
         report_multiple_bugs=False,
     )
 
-    run_state_machine_as_test(lambda: NothingLost(tmp_path), settings=bounds)
+    NothingLost.folder = tmp_path
+    run_state_machine_as_test(NothingLost, settings=bounds)
     print("\n" + ", ".join(f"{count} {name}" for name, count in COUNTED.items()))
     assert not BROKEN, BROKEN[0]
     assert COUNTED["kills"] > 0
