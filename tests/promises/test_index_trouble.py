@@ -178,7 +178,7 @@ def test_a_crawl_survives_a_process_that_is_stopped_while_it_writes(tmp_path: Pa
             lambda: holders.append(stack.enter_context(running_program(HOLD, tmp_path / "index"))),
             go_on,
             pages=20,
-            DEDUP_TIMEOUT=2,
+            DEDUP_TIMEOUT=1,
         )
     trouble.assert_nothing_is_lost()
     trouble.assert_errors_are_logged("TimeoutError", "IndexUnusable")
