@@ -147,12 +147,7 @@ def start(
             start_new_session=start_new_session,
             encoding="utf-8",
         )
-    order = {
-        "arguments": [*arguments],
-        "cwd": str(cwd),
-        "env": environment,
-        "session": start_new_session,
-    }
+    order = {"arguments": [*arguments], "cwd": str(cwd), "env": environment, "session": start_new_session}
     return _parent().fork(order, (stdin, stdout, stderr))
 
 
