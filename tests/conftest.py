@@ -92,10 +92,10 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 
 
 @pytest.hookimpl(trylast=True)  # when the workers of pytest-xdist have ended
-def pytest_sessionfinish(exitstatus: int) -> None:
-    """End the process that others were forked from, and remove the files in memory unless a test has failed."""
+def pytest_sessionfinish() -> None:
+    """End the process that others were forked from, and remove the files in memory."""
     processes.close()
-    for folder in [] if exitstatus == pytest.ExitCode.TESTS_FAILED else _written:
+    for folder in _written:
         shutil.rmtree(folder)
 
 
