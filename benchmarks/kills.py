@@ -26,8 +26,8 @@ from typing import Literal
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks import withoutclaims
 from crawler_dedup import Config
-from tests.support import withoutclaims
 from tests.support.data import require_data, served
 from tests.support.killed import Job, Trial, compare, try_stops
 

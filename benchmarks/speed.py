@@ -24,8 +24,8 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks import withoutclaims
 from benchmarks.sitecrawl import SPIDERS, Crawled, run
-from tests.support import withoutclaims
 from tests.support.data import DATA, require_data, served
 
 SITES = ("adrianmejia-2016", "devtang-2015")

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import gc
 import os
+import shutil
 import signal
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -22,6 +24,23 @@ from tests.support.servers import Server
 settings.register_profile("default", deadline=None, derandomize=False, max_examples=25)
 settings.register_profile("slow", settings.get_profile("default"), max_examples=FULL)
 settings.load_profile("default")
+
+MEMORY = Path("/dev/shm")
+"""A file system in memory, on Linux."""
+_ROOM = 4 << 30  # the files of all tests take a quarter of it
+
+
+_written: list[str] = []
+"""The folder there that this process has made."""
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_configure(config: pytest.Config) -> None:
+    """Write temporary files into memory if there is room: an index waits for the disk after each transaction."""
+    if not config.option.basetemp and MEMORY.is_dir() and shutil.disk_usage(MEMORY).free > _ROOM:
+        config.option.basetemp = tempfile.mkdtemp(prefix="crawler-dedup-", dir=MEMORY)
+        _written.append(config.option.basetemp)
+
 
 gc.disable()  # all that is made while tests are collected is kept; looking for garbage there takes a quarter of the time
 
@@ -72,9 +91,12 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
         yield folder
 
 
+@pytest.hookimpl(trylast=True)  # when the workers of pytest-xdist have ended
 def pytest_sessionfinish() -> None:
-    """End the processes that others were forked from."""
+    """End the process that others were forked from, and remove the files in memory."""
     processes.close()
+    for folder in _written:
+        shutil.rmtree(folder)
 
 
 @pytest.fixture(scope="session")

@@ -44,16 +44,17 @@ def test_an_odd_record_is_read_where_it_can_be_and_costs_no_other_record(tmp_pat
             assert len(damaged) == ODD[kind].damaged
 
 
-@pytest.mark.parametrize("suffix", SUFFIXES)
-def test_copies_of_odd_files_have_all_their_pages_and_are_read_by_other_readers(tmp_path: Path, suffix: str) -> None:
+def test_copies_of_odd_files_have_all_their_pages_and_are_read_by_other_readers(tmp_path: Path) -> None:
+    """Damaged files are copied in every compression, the others in one of them."""
     folder = tmp_path / "in"
     folder.mkdir()
     for number, (kind, odd) in enumerate(ODD.items()):
         pages = [Page(f"http://h/{number}/{at}", article(f"{kind} {at}")) for at in range(2)]
-        write_with_neighbours(folder / f"{number}.warc{suffix}", odd.content, pages, number % 3)
+        for suffix in SUFFIXES if odd.damaged else [SUFFIXES[number % 3]]:
+            write_with_neighbours(folder / f"{number}.warc{suffix}", odd.content, pages, number % 3)
     job([folder], tmp_path)
     left_out = {(row["input"], row["record"]) for row in table(tmp_path / "decisions" / CLUSTERS)}
-    assert 20 < len(left_out) < len(ODD)  # many odd records have the same page
+    assert len(left_out) > 20  # many odd records have the same page
     for source in folder.iterdir():
         copy = tmp_path / "clean" / source.name
         copied = [record for record in read(copy) if isinstance(record, InputPage)]
@@ -63,8 +64,8 @@ def test_copies_of_odd_files_have_all_their_pages_and_are_read_by_other_readers(
             if isinstance(page, InputPage) and (str(source), page.record) not in left_out
         ]
         others = read_with_fastwarc(copy)
-        assert len(read(copy)) == len(others) >= 2
-        if suffix != ".zst":  # warcio does not read it
+        assert len(read(copy)) == len(others)
+        if copy.suffix != ".zst":  # warcio does not read it
             assert read_with_warcio(copy) == others
 
 

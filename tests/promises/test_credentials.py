@@ -136,7 +136,7 @@ def crawled(tmp_path_factory: pytest.TempPathFactory) -> object:
             "DOWNLOAD_HANDLERS": {"http": "script.Handler"},
             "DEDUP_EXTRACTOR": "failing_extractor.extract",
             "DEDUP_JOURNAL": str(directory / "journal-%(time)s.jsonl"),
-            "DEDUP_TIMEOUT": 2,
+            "DEDUP_TIMEOUT": 1,
             "DEDUP_DROPPED_WARC": "10 MB",
             "LOG_LEVEL": "DEBUG",
         }

@@ -24,38 +24,26 @@ def filtered(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
 _numbers = count()
 
 
-def assert_decided(
-    deduplicator: Deduplicator, body: bytes, url: str, encoding: str | None, key: str | None, scope: str
-) -> None:
-    """Check that a page gets a decision, always has the same signature, and is not a duplicate of itself."""
-    scope = f"{next(_numbers)} {scope}"  # of no other example: nothing else can represent the page
-    first = deduplicator.check(url, body, encoding=encoding, key=key, scope=scope)
-    second = deduplicator.check(url, body, encoding=encoding, key=key, scope=scope)
-    assert type(first) is type(second) is Decision
-    given = [identifier.encode("utf-8", "backslashreplace").decode() for identifier in (url, scope, key or url)]
-    assert [
-        identifier.encode("utf-8", "backslashreplace").decode() for identifier in (first.url, first.scope, first.key)
-    ] == given
-    assert first.verdict in (Verdict.NEW, Verdict.UNCHECKED)
-    assert second.verdict is (Verdict.UNCHANGED if first.verdict is Verdict.NEW else Verdict.UNCHECKED)
-    assert (first.verdict is Verdict.UNCHECKED) == bool(first.reason)
-    signed = [deduplicator.sign(url, body, encoding=encoding, key=key, scope=scope) for _ in range(2)]
-    assert signed[0] == signed[1]
-    assert isinstance(str(first), str)
+@pytest.mark.parametrize("count", [examples(150), pytest.param(10_000, marks=pytest.mark.slow)])
+def test_any_input_gets_a_decision(filtered: Deduplicator, count: int) -> None:
+    """It always has the same signature, and is not a duplicate of itself."""
+
+    @settings(max_examples=count, suppress_health_check=list(HealthCheck))
+    @given(pages, addresses, encodings, st.none() | any_text, any_text)
+    def check(body: bytes, url: str, encoding: str | None, key: str | None, scope: str) -> None:
+        scope = f"{next(_numbers)} {scope}"  # of no other example: nothing else can represent the page
+        first, second = (filtered.check(url, body, encoding=encoding, key=key, scope=scope) for _ in range(2))
+        assert type(first) is type(second) is Decision
+        assert list(map(shown, (first.url, first.scope, first.key))) == list(map(shown, (url, scope, key or url)))
+        assert first.verdict in (Verdict.NEW, Verdict.UNCHECKED)
+        assert second.verdict is (Verdict.UNCHANGED if first.verdict is Verdict.NEW else Verdict.UNCHECKED)
+        assert (first.verdict is Verdict.UNCHECKED) == bool(first.reason)
+        signed = [filtered.sign(url, body, encoding=encoding, key=key, scope=scope) for _ in range(2)]
+        assert signed[0] == signed[1]
+        assert isinstance(str(first), str)
+
+    check()
 
 
-@settings(max_examples=examples(150), suppress_health_check=list(HealthCheck))
-@given(pages, addresses, encodings, st.none() | any_text, any_text)
-def test_any_input_gets_a_decision(
-    filtered: Deduplicator, body: bytes, url: str, encoding: str | None, key: str | None, scope: str
-) -> None:
-    assert_decided(filtered, body, url, encoding, key, scope)
-
-
-@pytest.mark.slow
-@settings(max_examples=10_000, suppress_health_check=list(HealthCheck))
-@given(pages, addresses, encodings, st.none() | any_text, any_text)
-def test_any_input_of_many_gets_a_decision(
-    filtered: Deduplicator, body: bytes, url: str, encoding: str | None, key: str | None, scope: str
-) -> None:
-    assert_decided(filtered, body, url, encoding, key, scope)
+def shown(identifier: str) -> str:
+    return identifier.encode("utf-8", "backslashreplace").decode()

@@ -53,6 +53,7 @@ class Trouble:
         end: Callable[[], object],
         *,
         pages: int = 4,
+        source: str = SPIDER,
         **settings: Any,
     ) -> None:
         def deed(act: Callable[[], object]) -> Callable[[], Answer]:
@@ -79,7 +80,7 @@ class Trouble:
         ending = ["/last-twin-of-after", "/last-twin-of-before"]
         with site:
             settings = {"DEDUP_ACTION": "mark", **settings}
-            self.crawl: Crawl = run_script(directory, SPIDER, settings, site=site.url, paths=[*paths, *ending])
+            self.crawl: Crawl = run_script(directory, source, settings, site=site.url, paths=[*paths, *ending])
         self.verdicts = {item["path"]: item["verdict"] for item in self.crawl.items}
 
     def last_after(self) -> str:
@@ -178,7 +179,8 @@ def test_a_crawl_survives_a_process_that_is_stopped_while_it_writes(tmp_path: Pa
             lambda: holders.append(stack.enter_context(running_program(HOLD, tmp_path / "index"))),
             go_on,
             pages=20,
-            DEDUP_TIMEOUT=2,
+            source=f"from crawler_dedup.index.lmdb import committer\n\ncommitter._STUCK = 2\n{SPIDER}",
+            DEDUP_TIMEOUT=1,
         )
     trouble.assert_nothing_is_lost()
     trouble.assert_errors_are_logged("TimeoutError", "IndexUnusable")

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from crawler_dedup import Config
-from tests.support import withoutclaims
 from tests.support.crawling import Answer, Site, article, html
 from tests.support.data import served
 from tests.support.killed import Job, Stored, Trial, compare, try_stops
@@ -98,14 +97,6 @@ def test_thirty_kills_lose_nothing(tmp_path: Path, places: Places, grace: int, n
         done = stop_again_and_again(url, tmp_path, settings, 30, new_addresses=new_addresses, server=places.server)
     assert done.stops == 30
     assert done.lost == []
-
-
-@pytest.mark.slow
-@pytest.mark.usefixtures("data")
-def test_a_filter_without_claims_loses_contents_under_the_same_kills(tmp_path: Path) -> None:
-    with served("gopl-zh-2024") as origin:
-        done = stop_again_and_again(f"{origin}/_all.html", tmp_path, {**RJIEBA, **withoutclaims.SETTINGS}, 30)
-    assert done.lost
 
 
 @pytest.mark.slow

@@ -131,7 +131,7 @@ def test_a_crawl_that_does_not_wait_for_its_server_continues_and_uses_it_again(t
             "DEDUP_INDEX_WAIT": 0,
             "DEDUP_SETTLE": "callback",
             "DEDUP_TIMEOUT": 5,
-            "DOWNLOAD_DELAY": 0.15,
+            "DOWNLOAD_DELAY": 0.05,
         }
         with Site(served) as site:
             crawl = run_script(tmp_path / "crawl", WALK, settings, site=site.url, paths=order)
@@ -154,7 +154,7 @@ def test_a_crawl_whose_index_is_flushed_continues_with_a_new_one(tmp_path: Path)
             "/later": html(article("later")),
         }
         order = ["/0", "/1", "/2", "/flush", "/later", "/3", "/4", "/5", "/copy3", "/copy4", "/copy5", "/copy0"]
-        settings = {"DEDUP_INDEX": server.url(), "DOWNLOAD_DELAY": 0.3}
+        settings = {"DEDUP_INDEX": server.url(), "DOWNLOAD_DELAY": 0.1}
         with Site(served) as site:
             crawl = run_script(tmp_path / "crawl", WALK, settings, site=site.url, paths=order)
         with Deduplicator.open(server.url(), Config(tokenizer="bigrams")) as index:

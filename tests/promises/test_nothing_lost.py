@@ -6,7 +6,6 @@ A model says which answers are right. Where a process was killed before it answe
 
 from __future__ import annotations
 
-import os
 import shutil
 import sys
 import tempfile
@@ -38,9 +37,6 @@ from tests.support.verification import verify
 from tests.support.workers import Nothing, Worker
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="processes are forked and spoken to as on Linux")
-
-FAST = Path("/dev/shm")
-"""Killing a process loses nothing of what the system has, so that the disk need not be waited for."""
 
 # Pages
 
@@ -288,9 +284,11 @@ _PERHAPS = st.sampled_from([None, None, None, None, 0.1, 0.3, 0.5])
 class NothingLost(RuleBasedStateMachine):
     """Every rule can be drawn at any time, whatever has happened: what a kill prevented is not known when it is drawn."""
 
+    folder: Path
+
     def __init__(self) -> None:
         super().__init__()
-        self._folder = tempfile.mkdtemp(dir=FAST if os.access(FAST, os.W_OK) else None)
+        self._folder = tempfile.mkdtemp(dir=self.folder)
         self._directory = Path(self._folder) / "index"
         self._model = Model()
         self._slots = [Slot(), Slot(), Slot()]
@@ -660,7 +658,8 @@ class NothingLost(RuleBasedStateMachine):
         return answer
 
 
-def _run(count: int, steps: int) -> None:
+@pytest.mark.parametrize(("count", "steps"), [(examples(60), 30), pytest.param(1_000, 50, marks=pytest.mark.slow)])
+def test_nothing_is_lost_whichever_process_is_killed(count: int, steps: int, tmp_path: Path) -> None:
     COUNTED.clear()
     BROKEN.clear()
     bounds = settings(
@@ -671,17 +670,9 @@ def _run(count: int, steps: int) -> None:
         report_multiple_bugs=False,
     )
 
+    NothingLost.folder = tmp_path
     run_state_machine_as_test(NothingLost, settings=bounds)
     print("\n" + ", ".join(f"{count} {name}" for name, count in COUNTED.items()))
     assert not BROKEN, BROKEN[0]
     assert COUNTED["kills"] > 0
     assert COUNTED["drops"] > 0
-
-
-def test_nothing_is_lost_whichever_process_is_killed() -> None:
-    _run(examples(60), 30)
-
-
-@pytest.mark.slow
-def test_nothing_is_lost_whichever_process_is_killed_in_many_runs() -> None:
-    _run(1000, 50)

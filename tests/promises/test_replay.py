@@ -8,7 +8,6 @@ transaction that commits it. Afterwards one process does the same on a new index
 from __future__ import annotations
 
 import itertools
-import os
 import shutil
 import sys
 import tempfile
@@ -48,8 +47,6 @@ from tests.support.workers import Nothing, Worker
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="processes are forked and spoken to as on Linux")
 
-FAST = Path("/dev/shm")
-"""Killing a process loses nothing of what the system has, so that the disk need not be waited for."""
 GRACE = 5
 DATABASES = ("tables", "runs", "sites")
 COUNTED: Counter[str] = Counter()
@@ -280,14 +277,17 @@ _EVENTS = ("kills in the middle", "deaths seen", "drops", "by a snapshot", "forg
 _ROUNDS = 6
 
 
-def _run(count: int, steps: int, places: Places) -> None:
+@pytest.mark.parametrize(("count", "steps"), [(examples(20), 20), pytest.param(300, 60, marks=pytest.mark.slow)])
+def test_one_process_in_a_directory_decides_as_several_have_decided_there_or_on_a_server(
+    count: int, steps: int, places: Places, tmp_path: Path
+) -> None:
     COUNTED.clear()
     names = itertools.count()
 
     @settings(max_examples=count, deadline=None, suppress_health_check=list(HealthCheck), report_multiple_bugs=False)
     @given(st.lists(_STEPS, min_size=steps // 2, max_size=steps))
     def replay(history: list[tuple[str, Any, Any]]) -> None:
-        folder = Path(tempfile.mkdtemp(dir=FAST if os.access(FAST, os.W_OK) else None))
+        folder = Path(tempfile.mkdtemp(dir=tmp_path))
         location = folder / "index" if places.server is None else places(str(next(names)))
         crowd = _Crowd(location)
         try:
@@ -307,12 +307,3 @@ def _run(count: int, steps: int, places: Places) -> None:
     print("\n" + ", ".join(f"{count} {name}" for name, count in COUNTED.items()))
     for name in _EVENTS:
         assert COUNTED[name] > 0, name
-
-
-def test_one_process_in_a_directory_decides_as_several_have_decided_there_or_on_a_server(places: Places) -> None:
-    _run(examples(20), 20, places)
-
-
-@pytest.mark.slow
-def test_one_process_decides_as_several_have_decided_in_many_runs(places: Places) -> None:
-    _run(300, 60, places)

@@ -22,6 +22,7 @@ from crawler_dedup.signing.schemes import Agreement, ValueScheme, scheme_of
 from crawler_dedup.signing.schemes.ddw import DDW
 from crawler_dedup.signing.schemes.minhash import BINS, MinHash
 from crawler_dedup.signing.schemes.scheme import containment
+from crawler_dedup.signing.schemes.sentences import Sentences
 from crawler_dedup.signing.schemes.shingling import Shingling
 from crawler_dedup.signing.schemes.simhash import simhash
 from crawler_dedup.signing.text import Text
@@ -295,6 +296,15 @@ def test_vectors_with_a_large_cosine_are_found(first: dict[int, int], data: st.D
     if cosine(first, second) >= threshold:
         assert is_found(scheme, new, kept)
         assert is_found(scheme, kept, new)
+
+
+def test_a_text_with_over_five_quarters_of_the_words_is_not_covered() -> None:
+    def sentences_of(size: int) -> bytes:
+        return struct.pack("<I", size) + array([1, 2, 3]).astype("<u8").tobytes()
+
+    for size, is_covered in ((125, True), (126, False)):
+        assert (DDW().agree(packed({1: 5, 2: 7}, size), packed({1: 5, 2: 7}, 100)) is not None) is is_covered
+        assert (Sentences().agree(sentences_of(size), sentences_of(100)) is not None) is is_covered
 
 
 # Containment

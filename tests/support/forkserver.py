@@ -7,7 +7,6 @@ import gc
 import importlib
 import json
 import os
-import resource
 import runpy
 import select
 import selectors
@@ -27,11 +26,13 @@ from pathlib import Path
 from typing import Any
 
 _MODULES = {
-    "scrapy": "cmdline core.scheduler dupefilters pqueues resolver spidermiddlewares.referer squeues statscollectors",
-    "scrapy.core.downloader.handlers": "file http11 s3",
+    "scrapy": "cmdline core.scheduler dupefilters logformatter pqueues resolver squeues statscollectors",
+    "scrapy.core.downloader.handlers": "datauri file ftp http11 s3",
     "scrapy.extensions": "closespider corestats logcount logstats memdebug memusage remote_control spiderstate telnet"
     " throttle",
-    "scrapy.downloadermiddlewares": "cookies httpcache httpcompression httpproxy redirect robotstxt",
+    "scrapy.downloadermiddlewares": "cookies defaultheaders downloadtimeout httpauth httpcache httpcompression httpproxy"
+    " offsite redirect retry robotstxt stats useragent",
+    "scrapy.spidermiddlewares": "depth httperror metacopy referer start urllength",
     "twisted.internet": "asyncioreactor",
     "crawler_dedup": "addon cli.drops cli.index cli.why crawl.childprocess index.redis.index middleware settling"
     " worker.process",
@@ -115,9 +116,6 @@ def _program(order: Mapping[str, Any], files: Sequence[int], base: Sequence[str]
     )
     sys.dont_write_bytecode = bool(os.environ.get("PYTHONDONTWRITEBYTECODE"))
     os.chdir(order["cwd"])
-    os.umask(order["umask"])
-    for limit, values in order["limits"]:
-        resource.setrlimit(limit, values)
     kind, *rest = order["arguments"]
     sys.orig_argv[:] = [sys.executable, *order["arguments"]]
     given = map(os.path.abspath, filter(None, order["env"].get("PYTHONPATH", "").split(os.pathsep)))

@@ -24,7 +24,7 @@ from tests.support.servers import Server
 
 _DEADLINE = 180
 """Seconds after which a crawl is considered to hang."""
-_LIFE_SECONDS = 1
+_LIFE_SECONDS = 2
 """Seconds for which a killed crawl seems to be alive if its index is on a server."""
 
 # Stopping it

@@ -2,21 +2,17 @@
 
 On Linux a program is forked from a parent process that has imported what crawls need, once for all tests
 (:mod:`tests.support.forkserver`). It is a process like any other: with its own working directory, environment, ``sys.argv``,
-``sys.path``, files, signals, umask and resource limits. It differs in three ways from a process that is started anew: the
-modules of the parent are imported already, from the checkout; the interpreter is in UTF-8 mode even without
-``PYTHONUTF8``; and the worker that a crawl starts first is forked from the crawl.
-
-There are two parents with different hash seeds, which fork in turn, so that two consecutive processes compute different
-``hash()`` values of the same text, as two processes that are started anew do.
+``sys.path``, files and signals. It differs in four ways from a process that is started anew: the modules of the parent are
+imported already, from the checkout; the interpreter is in UTF-8 mode even without ``PYTHONUTF8``; texts have the same
+``hash()`` in all forked processes, another one than in the process of the tests; and the worker that a crawl starts first is
+forked from the crawl.
 """
 
 from __future__ import annotations
 
-import itertools
 import json
 import os
 import re
-import resource
 import select
 import signal
 import socket
@@ -25,20 +21,19 @@ import sys
 import threading
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, suppress
+from functools import cache
 from pathlib import Path
 from typing import IO, Any
 
 ROOT = Path(__file__).parents[2]
 FORKS = sys.platform == "linux"
 """Whether programs are forked. On other systems each program is started anew."""
-_SEEDS = ("1", "2")
 _HONOURED = {"PYTHONDONTWRITEBYTECODE": None, "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": None, "PYTHONUTF8": "1"}
 """Variables of the interpreter that a forked process obeys, each with its only supported value, or ``None`` for any value.
 
 Folders may follow the path, except those with a ``sitecustomize``. Before it, they could have modules that the parent has
 imported from elsewhere.
 """
-_LIMITS = sorted({getattr(resource, name) for name in dir(resource) if name.startswith("RLIMIT_")})
 
 
 class Forked:
@@ -152,14 +147,7 @@ def start(
             start_new_session=start_new_session,
             encoding="utf-8",
         )
-    order = {
-        "arguments": [*arguments],
-        "cwd": str(cwd),
-        "env": environment,
-        "session": start_new_session,
-        "umask": _umask(),
-        "limits": [(limit, resource.getrlimit(limit)) for limit in _LIMITS],
-    }
+    order = {"arguments": [*arguments], "cwd": str(cwd), "env": environment, "session": start_new_session}
     return _parent().fork(order, (stdin, stdout, stderr))
 
 
@@ -196,12 +184,6 @@ def _can_be_forked(environment: Mapping[str, str]) -> bool:
     )
 
 
-def _umask() -> int:
-    """Return the umask without changing it for a moment, as :func:`os.umask` does."""
-    (line,) = re.findall(r"^Umask:\s*(\d+)", Path("/proc/self/status").read_text(encoding="utf-8"), re.MULTILINE)
-    return int(line, 8)
-
-
 def run(
     arguments: Sequence[str],
     *,
@@ -225,7 +207,7 @@ def run(
 class _Parent:
     """A parent process, seen from the tests."""
 
-    def __init__(self, seed: str) -> None:
+    def __init__(self) -> None:
         self._lock = threading.Lock()
         self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         prefixes = ("SCRAPY_", "PYTEST_", "PYTHON")
@@ -235,7 +217,7 @@ class _Parent:
                 [sys.executable, "-c", "from tests.support.forkserver import serve; serve()", str(theirs.fileno())],
                 cwd=ROOT,  # to find the tests; a PYTHONPATH would hide whether the root is on the path without it
                 # Threads of a numerical library would not survive the fork.
-                env={**kept, "OPENBLAS_NUM_THREADS": "1", "PYTHONHASHSEED": seed, "PYTHONUTF8": "1"},
+                env={**kept, "OPENBLAS_NUM_THREADS": "1", "PYTHONUTF8": "1"},
                 stdin=subprocess.DEVNULL,
                 pass_fds=[theirs.fileno()],
             )
@@ -275,19 +257,14 @@ class _Parent:
         self._process.wait()
 
 
-_parents: dict[str, _Parent] = {}
-_turns = itertools.cycle(_SEEDS)
-
-
+@cache
 def _parent() -> _Parent:
-    """Return the parent that forks next; start it if it does not run yet."""
-    seed = next(_turns)
-    if seed not in _parents:
-        _parents[seed] = _Parent(seed)
-    return _parents[seed]
+    """Return the parent; start it if it does not run yet."""
+    return _Parent()
 
 
 def close() -> None:
-    """End the parent processes, if there are any."""
-    while _parents:
-        _parents.popitem()[1].close()
+    """End the parent, if it runs."""
+    if _parent.cache_info().currsize:
+        _parent().close()
+        _parent.cache_clear()

@@ -8,36 +8,7 @@ from tests.support.families.cases import Case, Family, duplicate, new, part_and_
 from tests.support.families.pages import Page, Site, link, links, p, pager, table, teaser, ul
 from tests.support.families.prose import heading, paragraph, paragraphs
 
-_POSTS = {
-    "snail": (
-        "The snail that stopped the mower",
-        "Our old mower gave up in the middle of the lower meadow. Inside the air filter sat a snail, alive, with "
-        "half a lettuce.",
-    ),
-    "well": (
-        "How deep is the well?",
-        paragraph("posts", 2),
-    ),
-    "quince": (
-        "Quinces on the windowsill",
-        "They are too hard to eat and too good to give away, so they lie there and perfume the kitchen until "
-        "somebody finds the big pot.",
-    ),
-    "fog": (
-        "Three days of fog",
-        "On the first day we lost sight of the barn, on the second of the pump, on the third of the dog. All are back.",
-    ),
-    "gate": (
-        "A gate for the upper field",
-        "Larch, two hinges from a wreck and a latch that the goats have not understood so far. It took a weekend "
-        "and one thumb.",
-    ),
-    "frost": (
-        "First frost",
-        "The dahlias are black, the sprouts are better. In the morning the puddles rang like plates when the "
-        "postwoman came.",
-    ),
-}
+_POSTS = {slug: (heading(slug), paragraph(slug, 1)) for slug in ("snail", "well", "quince", "fog", "gate", "frost")}
 _SIDE = links("Recent", **{f"post_{slug}": title for slug, (title, _) in _POSTS.items()}) + links(
     "Months", **{"2024_05": "May 2024", "2024_06": "June 2024", "2024_07": "July 2024"}
 )

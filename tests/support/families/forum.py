@@ -24,50 +24,17 @@ ZHIBO = Site(
     lang="zh",
 )
 
-_QUESTION = post(
-    "Marta",
-    "3 May 2024, 09:12",
-    paragraph("question", 3),
-)
+_QUESTION = post("Marta", "3 May 2024, 09:12", paragraph("question", 3))
 _ANSWERS = (
-    post(
-        "old_heddle",
-        "3 May 2024, 11:40",
-        paragraph("answers", 3),
-    ),
-    post(
-        "Birgit",
-        "3 May 2024, 18:05",
-        paragraph("answers 2", 3),
-    ),
-    post(
-        "Marta",
-        "4 May 2024, 07:58",
-        "It is the beam! Not four millimetres but three. I have ordered washers, and sticks too, since the paper "
-        "did tear.",
-    ),
-    post(
-        "threadbare",
-        "6 May 2024, 21:30",
-        paragraph("answers 3", 2),
-    ),
+    post("old_heddle", "3 May 2024, 11:40", paragraph("answers", 3)),
+    post("Birgit", "3 May 2024, 18:05", paragraph("answers 2", 3)),
+    post("Marta", "4 May 2024, 07:58", paragraph("answers 4", 2)),
+    post("threadbare", "6 May 2024, 21:30", paragraph("answers 3", 2)),
 )
 _SECOND_PAGE = (
-    post(
-        "Ines",
-        "19 May 2024, 10:00",
-        paragraph("second page", 2),
-    ),
-    post(
-        "old_heddle",
-        "19 May 2024, 12:21",
-        paragraph("second page 2", 3),
-    ),
-    post(
-        "Ines",
-        "26 May 2024, 16:44",
-        "Buckets it is. Ten metres of linen and both selvedges sing the same note. My friends are a little offended.",
-    ),
+    post("Ines", "19 May 2024, 10:00", paragraph("second page", 2)),
+    post("old_heddle", "19 May 2024, 12:21", paragraph("second page 2", 3)),
+    post("Ines", "26 May 2024, 16:44", paragraph("second page 3", 2)),
 )
 _TITLE = "Warp slack on the left side"
 
@@ -92,11 +59,7 @@ _LOST = (
 )
 
 _ZH_TITLE = "新买的壶漏水怎么办"
-_ZH_QUESTION = post(
-    "听雨",
-    "2024-05-03 09:12",
-    paragraph("question", 3, "zh"),
-)
+_ZH_QUESTION = post("听雨", "2024-05-03 09:12", paragraph("question", 3, "zh"))
 _ZH_ANSWERS = (
     post(
         "老陶",

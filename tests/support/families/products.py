@@ -61,10 +61,7 @@ def _lamp(path: str, *appended: str, side: str | None = None, crumb: str = "Lamp
 
 def _stove(number: int, name: str, power: str, weight: str, boils: str, tank: str, burns: str) -> Page:
     rows = (("Power", power), ("Weight", weight), ("One litre boils in", boils), ("Tank", tank), ("Burns for", burns))
-    text = p(
-        "A stove of brass and steel that burns paraffin, petrol and what else there is. The jet is cleaned by a "
-        "needle inside."
-    )
+    text = p(paragraph("stove", 2))
     return _product(
         f"/p/{number}",
         name,

@@ -6,14 +6,9 @@ from dataclasses import replace
 
 from tests.support.families.cases import Case, Family, duplicate, new, not_duplicate
 from tests.support.families.pages import Page, Site, link, p, table, ul
-from tests.support.families.prose import heading, paragraph
+from tests.support.families.prose import heading, paragraph, paragraphs
 
-_LEGAL = (
-    "Harvest Board is a service of the growers' cooperative. Offers are binding for 24 hours and are made by the "
-    "members, not by the cooperative, which does not warrant weight or ripeness. Prices are per crate and without "
-    "deposit. Disputes are settled by the arbiter of the fruit exchange, and nobody may be excluded from trading for "
-    "having turned to a court."
-)
+_LEGAL = paragraph("legal", 5)
 BOARD = Site(
     "app.harvest.example",
     "Harvest Board",
@@ -30,20 +25,8 @@ _LOADING = (
     "<noscript>Please enable JavaScript to use this site.</noscript>"
 )
 _ZH_LOADING = '<div id="app">加载中，请稍候</div><noscript>请开启脚本后使用本站。</noscript>'
-_OFFER = (
-    p(
-        "Twelve crates of early plums from the slope above the reservoir, picked on Tuesday morning and cooled the same "
-        "day. The skin is thin, so please bring padded trays. A third of them is a little small and would do for jam.",
-        "Collect them at the barn before Friday noon, or share a lorry with the two growers who drive to the city "
-        "on Thursday.",
-    ),
-    table(("Crates", "12"), ("Price", "14.50"), ("Grower", "Hilltop")),
-)
-_ZH_JOB = p(
-    "老房子拆瓦换椽，需要两位木工师傅，干五天，包午饭。梁是杉木，有三根已经蛀空，要按旧样做榫。工具自带，脚手架已经"
-    "搭好。",
-    "下雨顺延，工钱当天结清。有修过祠堂的师傅优先，来之前请先打电话看图样。",
-)
+_OFFER = (p(*paragraphs("offer", 2)), table(("Crates", "12"), ("Price", "14.50"), ("Grower", "Hilltop")))
+_ZH_JOB = p(*paragraphs("job", 2, "zh"))
 
 
 def _shell(

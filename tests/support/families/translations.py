@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.support.families.cases import Case, Family, duplicate, new, not_duplicate, part_and_whole
 from tests.support.families.pages import Site, links, other_pages, p, table
-from tests.support.families.prose import paragraph, paragraphs
+from tests.support.families.prose import paragraphs
 
 MUSEUM = Site(
     "museum.example",
@@ -40,11 +40,7 @@ MUSEUM_HANT = Site(
 
 _ENGLISH = paragraphs("english", 2)
 _GERMAN = paragraphs("german", 2, "de")
-_ENGLISH_AGAIN = (
-    paragraph("english again", 3),
-    "Logs were floated to the works, some 40,000 annually, and the slopes lost their forest. The fire went out for good "
-    "in 1962. A master salter pocketed the key of the building, which his child has since presented to us.",
-)
+_ENGLISH_AGAIN = paragraphs("english again", 2)
 _SIMPLIFIED = (
     "六百年间，人们在这座大厅里用铁锅熬盐，一口锅大得像舞池。八个工人用木耙把盐壳拉到锅边，蒸汽浓得看不见人，他们只"
     "好唱着歌干活，免得撞在一起。",

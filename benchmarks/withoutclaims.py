@@ -11,7 +11,7 @@ from crawler_dedup.middleware import DedupMiddleware
 
 SETTINGS = {
     "ADDONS": "{}",
-    "DOWNLOADER_MIDDLEWARES": '{"tests.support.withoutclaims.SeenMiddleware": 40}',
+    "DOWNLOADER_MIDDLEWARES": '{"benchmarks.withoutclaims.SeenMiddleware": 40}',
     "SPIDER_MIDDLEWARES": '{"crawler_dedup.settling.SettlingMiddleware": 10}',
     "DEDUP_GRACE": "0",
 }
