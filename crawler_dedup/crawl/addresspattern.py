@@ -42,7 +42,7 @@ class AddressPattern:
         left = {name: value for name, value in self._parameters.items() if f"{_escape(name)}=" not in path}
         same = {name: value for name, value in left.items() if value}
         parameter = ""
-        for name, value in (same or left).items():  # the last one: only one ".*" in the expression
+        for name, value in (same or left).items():  # the last wins: two ".*" would take quadratic time
             parameter = f".*[?&]{_escape(name)}=" + (f"{_escape(value)}(?:&|$)" if value else "")
         return f"^https?://{host}/{path}{parameter}" if re.search(r"\w", path + parameter) else ""
 
