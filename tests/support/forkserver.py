@@ -27,7 +27,7 @@ from typing import Any
 
 _MODULES = {
     "scrapy": "cmdline core.scheduler dupefilters logformatter pqueues resolver squeues statscollectors",
-    "scrapy.core.downloader.handlers": "datauri file ftp http11 s3",
+    "scrapy.core.downloader.handlers": "datauri file http11 s3",
     "scrapy.extensions": "closespider corestats logcount logstats memdebug memusage remote_control spiderstate telnet"
     " throttle",
     "scrapy.downloadermiddlewares": "cookies defaultheaders downloadtimeout httpauth httpcache httpcompression httpproxy"
@@ -41,7 +41,8 @@ _MODULES = {
 _PRELOADED = ["pytest", *(f"{package}.{module}" for package, modules in _MODULES.items() for module in modules.split())]
 """The modules that the parent imports, as far as this version of Scrapy has them; pytest for what tests share.
 
-None of these modules starts a thread or installs a reactor, and none belongs to the tests.
+None of these modules starts a thread or installs a reactor (with Scrapy 2.13, that for FTP would), and none belongs to the
+tests.
 """
 _PYTHON = sys.executable
 _WORKER = "crawler_dedup.worker.process"
