@@ -28,7 +28,7 @@ from crawler_dedup import Config, Decision, SignedPage
 from crawler_dedup.index.decider import RunContext
 from crawler_dedup.index.index import Index
 from crawler_dedup.index.location import Location, ServerAddress
-from crawler_dedup.index.maintenance import CACHE_BYTES, open_or_create_index
+from crawler_dedup.index.opening import CACHE_BYTES, open_or_create_index
 from crawler_dedup.index.redis.connection import ServerConnection
 from crawler_dedup.rules.matcher import RuleMatcher
 from crawler_dedup.signing.signer import Signer

@@ -35,7 +35,7 @@ from crawler_dedup.batch.readers.records import DEFAULT_COLUMNS
 from crawler_dedup.batch.shard import columns_of, write_shard
 from crawler_dedup.batch.sign import sign_collection
 from crawler_dedup.config import Config
-from crawler_dedup.hamming import Numbers
+from crawler_dedup.hashes import Numbers
 from crawler_dedup.signedpage import SignedPage
 from crawler_dedup.signing.signer import Signer
 from crawler_dedup.system.callbacks import Advance, ignore_progress

@@ -27,7 +27,8 @@ from crawler_dedup.cli.progress import progress_bars
 from crawler_dedup.evaluation.counts import Counts
 from crawler_dedup.evaluation.labelled import read_folder
 from crawler_dedup.evaluation.pairs import PairResult, count_outcomes, evaluate_pairs, sign_documents
-from crawler_dedup.hamming import BITS, Numbers
+from crawler_dedup.hashes import Numbers
+from crawler_dedup.permutedtables import BITS
 from crawler_dedup.signedpage import PageKind
 from tests.support.data import DATA, require_data
 

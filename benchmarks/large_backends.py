@@ -31,10 +31,10 @@ from rich.table import Table
 from benchmarks.backends import Cost, Crawl, make_pages_to_offer
 from benchmarks.large_indexes import CONFIG, build, read_filled
 from benchmarks.sizes import disguise
-from crawler_dedup import Config, SignedPage, hamming
+from crawler_dedup import Config, SignedPage, permutedtables
 from crawler_dedup.index.layout import NUMBERS, SIGNATURES
 from crawler_dedup.index.location import ServerAddress
-from crawler_dedup.index.maintenance import CACHE_BYTES
+from crawler_dedup.index.opening import CACHE_BYTES
 from crawler_dedup.index.records import hash_scope
 from crawler_dedup.index.redis.client import Client
 from crawler_dedup.index.redis.connection import ServerConnection
@@ -94,7 +94,7 @@ def fill_tables(address: ServerAddress, signatures: int) -> None:
         keys = Keys(address, connection.call(b"HGET", meta_key(address), b"epoch"))
     drawn = np.random.default_rng(1).integers(0, 1 << 63, signatures, dtype=np.uint64) << np.uint64(1)
     with redis.from_url(address.url) as server:
-        for buckets in np.array([hamming.keys(signature) for signature in drawn.tolist()]).T:
+        for buckets in np.array([permutedtables.keys(signature) for signature in drawn.tolist()]).T:
             order = np.argsort(buckets, kind="stable")
             distinct, starts = np.unique(buckets[order], return_index=True)
             names = keys.bucket_names(SIGNATURES, hash_scope(""), distinct.tolist())

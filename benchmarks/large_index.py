@@ -20,7 +20,7 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.backends import Crawl, make_pages_to_offer
-from crawler_dedup import Config, hamming
+from crawler_dedup import Config, permutedtables
 from crawler_dedup.index.layout import SIGNATURES
 from crawler_dedup.index.lmdb.index import DirectoryIndex
 from crawler_dedup.index.records import hash_scope
@@ -41,7 +41,7 @@ def fill_tables(index: DirectoryIndex, signatures: int, seed: int) -> None:
 
         def insert(txn: lmdb.Transaction, drawn: list[int] = drawn) -> None:
             for signature in drawn:
-                buckets.insert(txn, hash_scope(""), hamming.keys(signature), signature)
+                buckets.insert(txn, hash_scope(""), permutedtables.keys(signature), signature)
 
         index.environment.write(insert, timeout=600)
 

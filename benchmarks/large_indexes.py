@@ -21,7 +21,7 @@ from benchmarks.data import sources, workers
 from benchmarks.sizes import disguise, sign, words_of
 from crawler_dedup import Config, SignedPage
 from crawler_dedup.index.location import Location
-from crawler_dedup.index.maintenance import open_or_create_index
+from crawler_dedup.index.opening import open_or_create_index
 from crawler_dedup.index.profiles import NO_SNAPSHOT, StoredSite, site_key
 from crawler_dedup.index.records import Record
 from crawler_dedup.index.runs import wall_clock

@@ -16,7 +16,7 @@ from trafilatura.deduplication import Simhash as TrafilaturaSimhash
 
 from benchmarks.scheme_comparison import Detector, SchemeDetector
 from crawler_dedup.config import Config
-from crawler_dedup.hamming import Numbers
+from crawler_dedup.hashes import Numbers
 from crawler_dedup.signing.schemes.minhash import MinHash as OurMinHash
 from crawler_dedup.signing.text import Text
 

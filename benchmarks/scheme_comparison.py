@@ -30,7 +30,7 @@ from crawler_dedup.evaluation.pairs import (
     evaluate_pairs,
     sign_documents,
 )
-from crawler_dedup.hamming import Numbers
+from crawler_dedup.hashes import Numbers
 from crawler_dedup.index.lmdb.buckets import Buckets
 from crawler_dedup.index.lmdb.environment import Environment
 from crawler_dedup.signedpage import PageKind, Signature

@@ -33,7 +33,7 @@ from crawler_dedup.cli.progress import progress_bars
 from crawler_dedup.evaluation.counts import Counts
 from crawler_dedup.evaluation.labelled import read_folder
 from crawler_dedup.evaluation.pairs import sign_documents
-from crawler_dedup.hamming import Numbers
+from crawler_dedup.hashes import Numbers
 from crawler_dedup.signing import schemes
 from crawler_dedup.signing.schemes.minhash import MinHash
 from crawler_dedup.signing.schemes.shingling import Shingling

@@ -6,7 +6,7 @@ import numpy as np
 
 from benchmarks.tables import split_bits
 from crawler_dedup.batch.neighbours import Flags
-from crawler_dedup.hamming import Numbers
+from crawler_dedup.hashes import Numbers
 
 
 def _blocks_of(signatures: Numbers, max_distance: int) -> list[Numbers]:

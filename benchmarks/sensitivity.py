@@ -33,7 +33,7 @@ from crawler_dedup.evaluation.pairs import (
     evaluate_pairs,
     sign_documents,
 )
-from crawler_dedup.hamming import MAX_DISTANCE, distance
+from crawler_dedup.permutedtables import MAX_DISTANCE, distance
 from crawler_dedup.signedpage import PageKind, SignedPage
 from crawler_dedup.signing.signer import Signer
 from tests.support.data import DATA, require_data

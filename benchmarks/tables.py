@@ -19,7 +19,8 @@ import numpy as np
 
 from benchmarks.index.data import clustered, neighbours, questions
 from benchmarks.index.report import Report
-from crawler_dedup.hamming import BITS, MAX_DISTANCE, Numbers, near, probes
+from crawler_dedup.hashes import Numbers
+from crawler_dedup.permutedtables import BITS, MAX_DISTANCE, near, probes
 
 PAGES = 2.0**34
 """8 billion, as the paper counts them."""

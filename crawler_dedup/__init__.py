@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from crawler_dedup.errors import IndexGone as IndexGone
     from crawler_dedup.errors import IndexMismatch as IndexMismatch
     from crawler_dedup.errors import IndexUnusable as IndexUnusable
-    from crawler_dedup.hamming import Numbers as Numbers
+    from crawler_dedup.hashes import Numbers as Numbers
     from crawler_dedup.pagetext import OwnText as OwnText
     from crawler_dedup.signedpage import SignedPage as SignedPage
     from crawler_dedup.signing.schemes.scheme import Agreement as Agreement
@@ -48,7 +48,7 @@ _NAMES = {
     "decision": "BEING_HANDLED Decision Match Verdict",
     "deduplicator": "Deduplicator",
     "errors": "ConfigError DedupError ExportUnreadable IndexDamaged IndexGone IndexMismatch IndexUnusable",
-    "hamming": "Numbers",
+    "hashes": "Numbers",
     "pagetext": "OwnText",
     "signedpage": "SignedPage",
     "signing.schemes.scheme": "Agreement Scheme ValueScheme option",

@@ -16,7 +16,7 @@ from crawler_dedup.config.settings import default_scope, scope_of
 from crawler_dedup.decision import Decision, Match
 from crawler_dedup.index.index import Index
 from crawler_dedup.index.location import Location, ServerAddress, find_location
-from crawler_dedup.index.maintenance import open_or_create_index, require_run
+from crawler_dedup.index.opening import open_or_create_index, require_run
 from crawler_dedup.index.openrun import OpenRun
 from crawler_dedup.index.profiles import FrozenProfiles, ProfileCheck
 from crawler_dedup.index.runs import Run

@@ -9,7 +9,7 @@ from itertools import count
 import numpy as np
 
 from crawler_dedup import SignedPage
-from crawler_dedup.hamming import Numbers
+from crawler_dedup.hashes import Numbers
 
 Truths = dict[int, dict[int, int]]
 """The neighbours of each signature that is looked up, with their distances."""

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from benchmarks.index.data import Truths
 from benchmarks.index.probe import probe, timed
-from crawler_dedup.hamming import MAX_DISTANCE
+from crawler_dedup.permutedtables import MAX_DISTANCE
 from tests.support.signatureindex import SignatureIndex
 
 _DROPS = ("fadvise", "drop_caches")  # "drop_caches" empties the cache of the whole machine, and needs root

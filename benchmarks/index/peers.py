@@ -16,7 +16,7 @@ import simhash
 
 from benchmarks.index.data import Truths, neighbours
 from benchmarks.index.probe import rss_anon
-from crawler_dedup.hamming import Numbers
+from crawler_dedup.hashes import Numbers
 from tests.support.signatureindex import SignatureIndex
 
 _SLICE = 1 << 22

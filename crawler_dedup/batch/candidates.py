@@ -17,7 +17,7 @@ from crawler_dedup.batch.neighbours import (
 )
 from crawler_dedup.batch.rows import ENTRY_BYTES, KeyEntries, Rows, format_memory, prepare_page
 from crawler_dedup.errors import DedupError
-from crawler_dedup.hamming import Numbers
+from crawler_dedup.hashes import Numbers
 from crawler_dedup.index.profiles import FrozenProfiles
 from crawler_dedup.rules.matcher import RuleMatcher
 from crawler_dedup.signing.schemes import Scheme, SimHash

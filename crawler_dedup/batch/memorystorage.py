@@ -8,7 +8,7 @@ from typing import IO
 
 import numpy as np
 
-from crawler_dedup.hamming import Numbers
+from crawler_dedup.hashes import Numbers
 from crawler_dedup.index.header import Header
 from crawler_dedup.index.layout import (
     NUMBER_BYTES,

@@ -16,7 +16,8 @@ from math import comb
 import numpy as np
 from numpy.typing import NDArray
 
-from crawler_dedup.hamming import BITS, Numbers, sort_distinct
+from crawler_dedup.hashes import Numbers, sort_distinct
+from crawler_dedup.permutedtables import BITS
 
 Flags = NDArray[np.bool_]
 Places = NDArray[np.int64]

@@ -15,7 +15,7 @@ from crawler_dedup.batch.collection import Receipt, Shard
 from crawler_dedup.batch.neighbours import Flags, Places
 from crawler_dedup.batch.shard import TEXT, THIN, decode_page, read_columns
 from crawler_dedup.errors import DedupError
-from crawler_dedup.hamming import Numbers, mix_bits
+from crawler_dedup.hashes import Numbers, mix_bits
 from crawler_dedup.index.profiles import FrozenProfiles, site_key
 from crawler_dedup.index.records import hash_scope
 from crawler_dedup.rules.matcher import RuleMatcher

@@ -25,7 +25,7 @@ from crawler_dedup.cli.terminal import (
 )
 from crawler_dedup.config import Config
 from crawler_dedup.config.settings import default_scope, scope_of
-from crawler_dedup.index import maintenance
+from crawler_dedup.index import opening
 from crawler_dedup.index.location import Location
 from crawler_dedup.index.records import Record
 from crawler_dedup.inspection.compare import RuleResult, inspect_page
@@ -139,12 +139,12 @@ def _load_stored(url: str, target: Target | None) -> FetchedPage | None:
 
 
 def _config_of(target: Target) -> Config:
-    with closing(maintenance.open_index(target.index)) as pages:
+    with closing(opening.open_index(target.index)) as pages:
         return config_from_spec(pages.header.spec, target.config)
 
 
 def _find_sites(target: Target, new: SignedPage, kept: SignedPage) -> PairSites:
-    with closing(maintenance.open_index(target.index)) as pages:
+    with closing(opening.open_index(target.index)) as pages:
         return find_sites(pages, target.journals, new.scope, new.url, kept.url)
 
 

@@ -74,7 +74,7 @@ def drops(
       crawler-dedup drops --host example.org --sample 20 --explain
       crawler-dedup drops --json | jq -r .duplicate_of
     """
-    from crawler_dedup.index.maintenance import open_index  # noqa: PLC0415  (loads numpy, which --help does not need)
+    from crawler_dedup.index.opening import open_index  # noqa: PLC0415  (loads numpy, which --help does not need)
     from crawler_dedup.inspection.drops import SelectedDrops  # noqa: PLC0415
     from crawler_dedup.inspection.journaltable import JournalTable  # noqa: PLC0415
 

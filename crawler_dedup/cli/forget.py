@@ -14,7 +14,7 @@ from crawler_dedup.cli.options import json_option, parse_duration
 from crawler_dedup.cli.progress import progress_bars
 from crawler_dedup.cli.project import Target, TargetOptions, target_options
 from crawler_dedup.cli.terminal import print_json, printable, quantity
-from crawler_dedup.index import maintenance
+from crawler_dedup.index import opening
 from crawler_dedup.index.index import Index
 from crawler_dedup.index.records import Record
 from crawler_dedup.journal.entry import OUTCOMES, page_forgotten
@@ -71,7 +71,7 @@ def forget(
     if not (older_than or url or host or run or last):
         raise click.UsageError("Say what to forget: --url, --host, --older-than, --last or --run.")
     target = options.find(needs_journal=export is not None)
-    with closing(maintenance.open_to_write(target.index)) as pages:
+    with closing(opening.open_to_write(target.index)) as pages:
         chosen = choose_run(run, last, target.journals, pages)
         is_selected = _record_test(older_than, url, host, chosen)
         with progress_bars() as start:
@@ -139,7 +139,7 @@ def _find_duplicates(target: Target, pages: Index, is_selected: RecordTest, url:
     total = len(pages)
     selected: set[ScopedUrl] = set()
     not_selected: set[ScopedUrl] = set()  # only pages with the address *url*
-    for record in maintenance.read_records(pages, start("reading the index", total)):
+    for record in opening.read_records(pages, start("reading the index", total)):
         if is_selected(record):
             selected.add(_address_of(record))
         elif record.page.url == url:
@@ -152,7 +152,7 @@ def _find_duplicates(target: Target, pages: Index, is_selected: RecordTest, url:
     )
     kept = {
         _address_of(record)
-        for record in maintenance.read_records(pages, start("reading the index", total))
+        for record in opening.read_records(pages, start("reading the index", total))
         if _address_of(record) in duplicates and not is_selected(record)
     }
     return list(dict.fromkeys(address[1] for address in duplicates if address not in kept))

@@ -12,7 +12,7 @@ from crawler_dedup.cli.journals import print_damage
 from crawler_dedup.cli.progress import progress_bars
 from crawler_dedup.cli.project import TargetOptions, target_options
 from crawler_dedup.cli.terminal import make_console, make_table, print_json, printable
-from crawler_dedup.index.maintenance import open_index
+from crawler_dedup.index.opening import open_index
 from crawler_dedup.inspection.mirrors import find_redundant_hosts
 
 if TYPE_CHECKING:

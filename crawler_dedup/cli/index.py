@@ -31,13 +31,13 @@ from crawler_dedup.cli.terminal import (
 )
 from crawler_dedup.config import Config
 from crawler_dedup.errors import ConfigError, DedupError, IndexDamaged
-from crawler_dedup.index import maintenance
+from crawler_dedup.index import opening
 from crawler_dedup.index.index import Index
 from crawler_dedup.index.lmdb import compaction
 from crawler_dedup.index.lmdb.engine import DATA_FILE
 from crawler_dedup.index.lmdb.index import DirectoryIndex
 from crawler_dedup.index.location import Location
-from crawler_dedup.index.maintenance import read_records
+from crawler_dedup.index.opening import read_records
 from crawler_dedup.index.profiles import SiteFigures
 from crawler_dedup.rules.counts import can_read
 from crawler_dedup.signing.lookup import Lookup, lookup_of
@@ -102,7 +102,7 @@ def stats(index: Location | None, json: bool) -> None:
       crawler-dedup index stats
       crawler-dedup index stats .scrapy/dedup --json
     """
-    with closing(maintenance.open_to_write(find_index(index))) as opened, progress_bars() as start:
+    with closing(opening.open_to_write(find_index(index))) as opened, progress_bars() as start:
         contents = count_contents(opened, start("reading", len(opened)))
         fields = _index_fields(opened, contents)
     if not json:
@@ -234,7 +234,7 @@ def _verify_and_send(directory: Path, sender: Connection) -> None:
     problems: list[str] | DedupError | OSError
     try:
         with closing(DirectoryIndex.attach(directory)) as opened, progress_bars() as start:
-            advance = start("verifying", maintenance.count_entries(opened))
+            advance = start("verifying", opening.count_entries(opened))
             problems = opened.verify(_filing_of(opened.header.spec), advance)
     except IndexDamaged as error:
         problems = [str(error)]
@@ -299,12 +299,12 @@ def export_(file: Path, index: Location | None) -> None:
       crawler-dedup index export pages.dedup
       crawler-dedup index export pages.dedup .scrapy/dedup
     """
-    with closing(maintenance.open_to_write(find_index(index))) as opened, progress_bars() as start:
+    with closing(opening.open_to_write(find_index(index))) as opened, progress_bars() as start:
         unreadable: list[int] = []
         written = transfer.export_index(
             opened,
             file,
-            start("exporting", maintenance.count_entries(opened)),
+            start("exporting", opening.count_entries(opened)),
             count_unreadable=unreadable.append,
             is_readable=can_read,
         )

@@ -90,7 +90,7 @@ def choose_run(run: str, last: bool, journals: Journals, pages: Index | None = N
     with progress_bars() as start:
         runs = journals.runs(start("finding the latest run", journals.size))
         if pages is not None:
-            from crawler_dedup.index.maintenance import read_records  # noqa: PLC0415  (loads numpy: --help needs none)
+            from crawler_dedup.index.opening import read_records  # noqa: PLC0415  (loads numpy: --help needs none)
 
             for record in read_records(pages, start("finding the latest run", len(pages))):
                 runs.note(f"{record.run:08x}", record.filed)

@@ -13,7 +13,7 @@ import click
 from crawler_dedup.cli.options import IndexType, index_argument, json_option, settings_option
 from crawler_dedup.cli.project import find_index, read_config
 from crawler_dedup.cli.terminal import format_time, iso_time, print_json, printable, quantity
-from crawler_dedup.index import maintenance
+from crawler_dedup.index import opening
 from crawler_dedup.index.location import Location
 from crawler_dedup.index.overrides import Override, OverrideKind, make_override
 
@@ -97,7 +97,7 @@ def overrides(index: Location | None, *, json: bool) -> None:
       crawler-dedup index overrides
       crawler-dedup index overrides .scrapy/dedup --json
     """
-    with closing(maintenance.open_index(find_index(index))) as pages:
+    with closing(opening.open_index(find_index(index))) as pages:
         stored = pages.list_overrides()
     if json:
         fields = (
@@ -122,7 +122,7 @@ def _make(kind: OverrideKind, groups: Iterable[Sequence[str]]) -> list[Override]
 
 def _change(overrides: Sequence[Override], index: Location | None, settings: Sequence[str], *, undo: bool) -> None:
     location = find_index(index, read_config(settings))
-    with closing(maintenance.open_to_write(location)) as pages:
+    with closing(opening.open_to_write(location)) as pages:
         changed = pages.remove_overrides(overrides) if undo else pages.add_overrides(overrides)
     click.echo(f"{quantity(changed, 'override')} {'removed' if undo else 'added'}.")
     if undo and changed < len(overrides):

@@ -107,7 +107,7 @@ def find_index(index: Location | None, config: Config | None = None, *, must_exi
         DedupError: no index is named, and there is no project; a setting is not allowed; the index must exist, and does
             not.
     """
-    from crawler_dedup.index.maintenance import require_index  # noqa: PLC0415  (loads numpy, which --help does not need)
+    from crawler_dedup.index.opening import require_index  # noqa: PLC0415  (loads numpy, which --help does not need)
 
     config = config or read_config(())
     location = index or (find_location(config.index) if config.index else project_directory(config))

@@ -16,7 +16,7 @@ from crawler_dedup.cli.project import TargetOptions, read_config
 from crawler_dedup.cli.terminal import print_json, print_note, printable, quantity
 from crawler_dedup.config.settings import setting_name
 from crawler_dedup.decision import Decision, Verdict
-from crawler_dedup.index import maintenance
+from crawler_dedup.index import opening
 from crawler_dedup.index.decider import RunContext
 from crawler_dedup.index.index import Index
 from crawler_dedup.index.location import Location
@@ -72,7 +72,7 @@ def replay(index: Location | None, json: bool, settings: Sequence[str]) -> None:
     stored = read_directory(target.warc_directory, problems)
     counts, changes = Counter[str](), Counter[str]()
     shown = defaultdict[str, list[str]](list)
-    with closing(maintenance.open_index(target.index)) as pages:
+    with closing(opening.open_index(target.index)) as pages:
         spec = pages.header.spec
         present, other = (Signer(config_from_spec(spec, config)) for config in (read_config(()), target.config))
         changed = _decide_again(stored, pages, present, other, counts)

@@ -19,7 +19,7 @@ from crawler_dedup.cli.progress import progress_bars
 from crawler_dedup.cli.project import TargetOptions
 from crawler_dedup.cli.terminal import printable, quantity
 from crawler_dedup.config import PREFIX
-from crawler_dedup.index import maintenance
+from crawler_dedup.index import opening
 from crawler_dedup.index.location import Location
 from crawler_dedup.inspection.restore import Restored
 from crawler_dedup.inspection.restore import restore as restore_drops
@@ -98,7 +98,7 @@ def restore(  # noqa: PLR0913, PLR0917  (each is an option of the command)
         if urls:  # refused with a sentence; other options select duplicates only
             selection = replace(selection, events={*selection.events, "unchanged_dropped"})
         addresses = {_bare(url): url for url in urls}
-        with closing(maintenance.open_to_write(target.index)) as pages, progress_bars() as start:
+        with closing(opening.open_to_write(target.index)) as pages, progress_bars() as start:
             drops = (
                 entry
                 for entry in target.journals.entries(start("reading the journal", target.journals.size))

@@ -16,7 +16,7 @@ from crawler_dedup.cli.progress import progress_bars
 from crawler_dedup.cli.project import Target, TargetOptions, target_options
 from crawler_dedup.cli.terminal import format_time, iso_time, make_console, print_json, printable, quantity
 from crawler_dedup.config import Config
-from crawler_dedup.index import maintenance
+from crawler_dedup.index import opening
 from crawler_dedup.index.records import Record
 from crawler_dedup.inspection.compare import InspectedPage, inspect_page
 from crawler_dedup.inspection.comparison import compare_pages
@@ -98,7 +98,7 @@ def why(url: str, fetch: bool, everything: bool, json: bool, options: TargetOpti
 
 def _find_history(url: str, target: Target) -> tuple[AddressHistory, Config]:
     """Return what is known about *url*, and the settings with which the index was made."""
-    with closing(maintenance.open_index(target.index)) as pages, progress_bars() as start:
+    with closing(opening.open_index(target.index)) as pages, progress_bars() as start:
         history = find_history(
             url,
             pages,
@@ -276,7 +276,7 @@ def _print_nearest(record: Record, config: Config, target: Target) -> None:
     """Fetch a kept page, and print what the nearest other kept page lacks of it."""
     signer = Signer(config)
     page = _fetch(signer, record.page.url, record.page.scope)
-    with closing(maintenance.open_index(target.index)) as pages:
+    with closing(opening.open_index(target.index)) as pages:
         pair = None if page.page.unsigned else find_nearest(pages, signer, page.page, record.page.url)
     if page.page.unsigned:
         click.echo(f"In its present state it is not compared with other pages: {page.page.unsigned}.")

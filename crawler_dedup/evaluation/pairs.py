@@ -17,7 +17,7 @@ from xxhash import xxh3_64_hexdigest
 from crawler_dedup.config import Config
 from crawler_dedup.evaluation.counts import Counts
 from crawler_dedup.evaluation.labelled import Document, LabelledPair, LabelledSet, read_body
-from crawler_dedup.hamming import MAX_DISTANCE
+from crawler_dedup.permutedtables import MAX_DISTANCE
 from crawler_dedup.rules import table
 from crawler_dedup.rules.counts import learn_sites
 from crawler_dedup.rules.filing import trim, with_site_keys

@@ -32,7 +32,7 @@ NUMBERS: BucketTable = b"numbers"
 """Numbers of records, by the place of a page key, an alias or a signature."""
 SIGNATURES: BucketTable = b"tables"
 """Signatures, by scope and key: the number of a permuted table and its prefix, or what another scheme files a text under.
-A SimHash has those of :data:`crawler_dedup.hamming.TABLES`."""
+A SimHash has those of :data:`crawler_dedup.permutedtables.TABLES`."""
 
 META = b"meta"
 """In a directory: the header."""

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Protocol
 
 from crawler_dedup.decision import Match
-from crawler_dedup.hamming import Numbers
+from crawler_dedup.hashes import Numbers
 from crawler_dedup.index.profiles import Snapshot
 from crawler_dedup.signedpage import SignedPage
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 
-from crawler_dedup.hamming import Numbers
+from crawler_dedup.hashes import Numbers
 from crawler_dedup.index.header import Header
 from crawler_dedup.index.layout import BucketTable, RowTable
 from crawler_dedup.index.protocols import Matcher

@@ -8,7 +8,7 @@ from contextlib import suppress
 
 import msgspec
 
-from crawler_dedup.hamming import Numbers
+from crawler_dedup.hashes import Numbers
 from crawler_dedup.index.layout import (
     NUMBER_BYTES,
     NUMBERS,

@@ -7,7 +7,7 @@ from contextlib import closing, suppress
 from pathlib import Path
 
 from crawler_dedup.errors import BeyondLimits, DedupError
-from crawler_dedup.index.maintenance import has_index, open_index
+from crawler_dedup.index.opening import has_index, open_index
 from crawler_dedup.signing.signer import Signer
 from crawler_dedup.signing.text import Text, unpack_text
 from crawler_dedup.system.files import GZIP_ERRORS, open_maybe_gzipped

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from math import inf
 
-from crawler_dedup.index import maintenance
+from crawler_dedup.index import opening
 from crawler_dedup.index.index import Index
 from crawler_dedup.index.overrides import Override
 from crawler_dedup.index.records import Record
@@ -131,7 +131,7 @@ def find_history(
     for page in represented.values():
         if page.outcome is not None:
             page.sites = find_sites_then(pages, page.outcome)
-    for record in maintenance.read_records(pages, advance):
+    for record in opening.read_records(pages, advance):
         address = record.page.scope, record.page.url
         if record.page.url == url:
             history.in_scope(record.page.scope).kept = record

@@ -9,7 +9,7 @@ from math import inf
 from msgspec.structs import replace
 
 from crawler_dedup.decision import DroppedRequest
-from crawler_dedup.index import maintenance
+from crawler_dedup.index import opening
 from crawler_dedup.index.index import Index
 from crawler_dedup.index.overrides import Override, Restoration, make_override
 from crawler_dedup.journal.entry import Entry
@@ -98,6 +98,6 @@ def _find_kept(pages: Index, drops: Iterable[Entry], advance: Advance) -> set[Sc
     times = {(entry.scope, entry.url): int(entry.seconds) for entry in drops}  # as records have them
     return {
         (record.page.scope, record.page.url)
-        for record in maintenance.read_records(pages, advance)
+        for record in opening.read_records(pages, advance)
         if not record.is_dry and record.settled >= times.get((record.page.scope, record.page.url), inf)
     }

@@ -9,10 +9,10 @@ from itertools import groupby
 from typing import Any
 
 from crawler_dedup.errors import DedupError
-from crawler_dedup.hamming import BITS
 from crawler_dedup.index.index import Index
 from crawler_dedup.inspection.journaltable import IS_DUPLICATE, JournalTable
 from crawler_dedup.journal.reader import Journals
+from crawler_dedup.permutedtables import BITS
 from crawler_dedup.report.data import (
     CrossHostDuplicates,
     DuplicateGroup,

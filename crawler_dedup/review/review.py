@@ -15,7 +15,7 @@ from crawler_dedup.errors import DedupError
 from crawler_dedup.evaluation.answers import Answers, Label, PageContent
 from crawler_dedup.evaluation.counts import Share
 from crawler_dedup.index.location import Location
-from crawler_dedup.index.maintenance import open_index, open_to_write
+from crawler_dedup.index.opening import open_index, open_to_write
 from crawler_dedup.index.overrides import Override, OverrideKind, make_override
 from crawler_dedup.index.records import Record
 from crawler_dedup.inspection.droptable import Drop, DropTable, Search

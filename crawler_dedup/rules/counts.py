@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from xxhash import xxh3_64_intdigest
 
-from crawler_dedup.hamming import Numbers, mix_bits
+from crawler_dedup.hashes import Numbers, mix_bits
 from crawler_dedup.rules.limits import (
     COUNTERS_LEFT,
     FURNITURE_SHARE,

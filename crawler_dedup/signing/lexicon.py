@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crawler_dedup.errors import ConfigError
-from crawler_dedup.hamming import Numbers
+from crawler_dedup.hashes import Numbers
 from crawler_dedup.signing.features import Features, normalise, stem_words
 from crawler_dedup.signing.initials import LETTERS, NO_INITIAL, find_initials, initial_of_each
 from crawler_dedup.signing.segmentation import jieba_file

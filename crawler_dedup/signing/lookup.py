@@ -10,7 +10,7 @@ import numpy as np
 from xxhash import xxh3_64_intdigest
 
 from crawler_dedup.config import Config
-from crawler_dedup.hamming import Numbers
+from crawler_dedup.hashes import Numbers
 from crawler_dedup.signedpage import PageKind, SignedPage, Trait
 from crawler_dedup.signing.blocks import unpack_blocks
 from crawler_dedup.signing.schemes import Scheme, scheme_of

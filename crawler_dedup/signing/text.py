@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from xxhash import xxh3_64_intdigest
 
-from crawler_dedup.hamming import mix_bits, sort_distinct
+from crawler_dedup.hashes import mix_bits, sort_distinct
 from crawler_dedup.signing.features import Features, normalise, split_units, tokenise, weigh_tokens
 from crawler_dedup.signing.segmentation import CutHan
 from crawler_dedup.system.compression import FrameDamaged, compress, decompress

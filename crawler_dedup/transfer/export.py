@@ -19,7 +19,7 @@ import msgspec
 import numpy as np
 
 from crawler_dedup.errors import ExportUnreadable
-from crawler_dedup.hamming import Numbers
+from crawler_dedup.hashes import Numbers
 from crawler_dedup.index.header import Header
 from crawler_dedup.index.overrides import Override, make_override
 from crawler_dedup.index.profiles import StoredSite

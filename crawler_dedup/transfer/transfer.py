@@ -14,7 +14,7 @@ from crawler_dedup.index import records
 from crawler_dedup.index.header import require_same_spec
 from crawler_dedup.index.index import Index
 from crawler_dedup.index.location import Location
-from crawler_dedup.index.maintenance import open_or_create_index
+from crawler_dedup.index.opening import open_or_create_index
 from crawler_dedup.index.profiles import FrozenProfiles, StoredSite
 from crawler_dedup.index.protocols import Filing
 from crawler_dedup.index.records import Record

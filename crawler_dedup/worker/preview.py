@@ -10,7 +10,7 @@ from crawler_dedup.decision import Decision, Verdict
 from crawler_dedup.errors import IndexMissing
 from crawler_dedup.index.decider import RunContext
 from crawler_dedup.index.location import Location, find_location
-from crawler_dedup.index.maintenance import open_index
+from crawler_dedup.index.opening import open_index
 from crawler_dedup.rules.matcher import RuleMatcher
 from crawler_dedup.signedpage import SignedPage, clean_identifier
 from crawler_dedup.signing.segmentation import with_tokenizer_of_index

@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 
 from crawler_dedup.errors import BeyondLimits, DedupError
-from crawler_dedup.index.maintenance import has_index, open_index
+from crawler_dedup.index.opening import has_index, open_index
 from crawler_dedup.inspection.fetching import fetch_page, is_address
 from crawler_dedup.signing.extractors import extract_text
 from crawler_dedup.signing.parsing import decode_text

@@ -16,7 +16,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from crawler_dedup.hamming import mix_bits
+from crawler_dedup.hashes import mix_bits
 from crawler_dedup.signing.characters import HAN, LETTER, MARKS_RANGES, UNSPACED_RANGES
 from crawler_dedup.signing.features import normalise
 from crawler_dedup.signing.initials import locate_initials

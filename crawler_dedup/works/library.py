@@ -15,7 +15,7 @@ from typing import Any, cast
 import numpy as np
 
 from crawler_dedup.errors import BeyondLimits, DedupError
-from crawler_dedup.hamming import Numbers
+from crawler_dedup.hashes import Numbers
 from crawler_dedup.signedpage import escape_surrogates
 from crawler_dedup.signing.schemes.winnowing import Pieces, Positions
 from crawler_dedup.system.compression import compress, decompress

@@ -25,7 +25,7 @@ from crawler_dedup.batch.spark.linking import (
     link_rows_with_near_signatures,
     spread_numbers,
 )
-from crawler_dedup.hamming import Numbers
+from crawler_dedup.hashes import Numbers
 from tests.support.indexing import clusters
 from tests.support.sparkexchange import exchanged, read_links
 

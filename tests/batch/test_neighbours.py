@@ -13,7 +13,8 @@ pytest.importorskip("pyarrow", reason="the extra batch is not installed: pip ins
 
 from crawler_dedup.batch import neighbours
 from crawler_dedup.batch.neighbours import ResidentSignatures, find_neighbours, is_among, tables_for
-from crawler_dedup.hamming import BITS, Numbers
+from crawler_dedup.hashes import Numbers
+from crawler_dedup.permutedtables import BITS
 from tests.support.indexing import SPREADS, array
 
 

@@ -14,7 +14,7 @@ import pytest
 from click.testing import Result
 from msgspec.structs import replace
 
-from crawler_dedup.index.maintenance import open_index
+from crawler_dedup.index.opening import open_index
 from crawler_dedup.inspection.droptable import DropTable
 from crawler_dedup.journal.entry import run_started
 from crawler_dedup.journal.reader import Journals

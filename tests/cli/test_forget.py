@@ -10,7 +10,7 @@ import pytest
 from msgspec.structs import replace
 
 from crawler_dedup import Config, Deduplicator, Verdict
-from crawler_dedup.index import maintenance
+from crawler_dedup.index import opening
 from crawler_dedup.journal.entry import run_started
 from tests.support.commandline import FIRST, SECOND, check_pages, entries_of, invoke, json_lines, printed_text, write
 from tests.support.crawling import Site, article, html, run_scrapy
@@ -126,8 +126,8 @@ def test_forgotten_pages_can_be_printed_as_a_json_line(dropped: Path) -> None:
 
 
 def is_kept(url: str, directory: Path) -> bool:
-    with closing(maintenance.open_index(directory)) as pages:
-        return url in {record.page.url for record in maintenance.read_records(pages, lambda _: None)}
+    with closing(opening.open_index(directory)) as pages:
+        return url in {record.page.url for record in opening.read_records(pages, lambda _: None)}
 
 
 def test_the_pages_of_the_latest_run_can_be_forgotten(dropped: Path) -> None:

@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from crawler_dedup import Config, Deduplicator
-from crawler_dedup.index import maintenance
+from crawler_dedup.index import opening
 from crawler_dedup.inspection.sites import PairSites, find_sites
 from crawler_dedup.journal.reader import Journals
 from crawler_dedup.rules.limits import MIN_PAGES
@@ -50,7 +50,7 @@ def compare(index: Path, *arguments: object, status: int) -> str:
 
 
 def find(index: Path) -> PairSites:
-    pages = maintenance.open_index(index)
+    pages = opening.open_index(index)
     try:
         return find_sites(pages, Journals.beside(index, "journal-%(time)s.jsonl"), "site", COPY, KEPT)
     finally:

@@ -20,9 +20,9 @@ from msgspec.structs import replace
 
 from crawler_dedup.config import Config
 from crawler_dedup.decision import DroppedRequest
-from crawler_dedup.index import maintenance
+from crawler_dedup.index import opening
 from crawler_dedup.index.location import Location
-from crawler_dedup.index.maintenance import open_index
+from crawler_dedup.index.opening import open_index
 from crawler_dedup.journal.entry import run_started
 from crawler_dedup.journal.reader import Journals
 from crawler_dedup.review.review import Review
@@ -272,7 +272,7 @@ def test_the_index_is_not_read_to_its_end_to_restore_a_page(dropped: Path, monke
     journals = Journals([dropped / FIRST])
     with closing(Review(dropped, lambda: journals, Config(), dropped, dropped / "judged")) as opened:
         opened.refresh()
-        monkeypatch.setattr(maintenance, "read_records", None)
+        monkeypatch.setattr(opening, "read_records", None)
         _, (drop, *_) = opened.find({}, 0, 1, doubtful_first=True)
         opened.restore(drop)
     assert overrides(dropped) == [f"keep {drop.entry.url}"]

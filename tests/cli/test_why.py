@@ -12,7 +12,7 @@ from click.testing import Result
 from msgspec.structs import replace
 
 from crawler_dedup import Config
-from crawler_dedup.index import maintenance
+from crawler_dedup.index import opening
 from crawler_dedup.index.lmdb.index import DirectoryIndex
 from crawler_dedup.inspection.history import AddressHistory, find_history
 from crawler_dedup.journal.entry import Entry, run_started
@@ -68,7 +68,7 @@ def lines(result: Result) -> list[str]:
 
 
 def history(url: str, directory: Path) -> AddressHistory:
-    with closing(maintenance.open_index(directory)) as pages:
+    with closing(opening.open_index(directory)) as pages:
         return find_history(url, pages, Journals.beside(directory, "journal-%(time)s.jsonl"), lambda _: None)
 
 
@@ -189,8 +189,8 @@ def test_a_page_that_the_last_run_has_not_fetched_is_reported_so(tmp_path: Path)
 def check_run(directory: Path, pages: dict[str, str], journal: str) -> str:
     """Decide about *pages* in a run that drops, and return its number. By its journal it begins later than others."""
     check_pages(directory, pages, journal=journal)
-    with closing(maintenance.open_index(directory)) as kept:
-        records = maintenance.read_records(kept, lambda _: None)
+    with closing(opening.open_index(directory)) as kept:
+        records = opening.read_records(kept, lambda _: None)
         (run,) = {record.run for record in records if record.page.url in pages}
     entries = [run_started(run, "site"), *entries_of(directory / journal)]
     (directory / journal).unlink()
@@ -508,7 +508,7 @@ def test_pages_are_signed_again_as_the_index_was_made(tmp_path: Path, scheme: st
     signer = Signer(Config(**{"tokenizer": "bigrams", "scheme": scheme, **options}))
     store = DirectoryIndex.open(tmp_path / "index", signer.spec, signer.libraries, map_size=1 << 24, fresh=True)
     store.close()
-    with closing(maintenance.open_index(tmp_path / "index")) as pages:
+    with closing(opening.open_index(tmp_path / "index")) as pages:
         config = config_from_spec(pages.header.spec, Config(max_distance=3))
     assert Signer(config).spec == signer.spec
     assert config.max_distance == 3

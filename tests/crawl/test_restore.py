@@ -20,7 +20,7 @@ from scrapy.http import Response
 
 from crawler_dedup.crawl.requests import describe_request
 from crawler_dedup.decision import DroppedRequest
-from crawler_dedup.index import maintenance
+from crawler_dedup.index import opening
 from crawler_dedup.index.overrides import Override, Restoration
 from tests.support import processes
 from tests.support.commandline import invoke
@@ -222,7 +222,7 @@ def drop(directory: Path, site: Site, *paths: str, **options: Any) -> None:
 
 def waiting(directory: Path) -> list[tuple[str, int]]:
     """Return the restorations that wait for a crawl: the end of the address, and the number of failures."""
-    with closing(maintenance.open_index(directory / "index")) as pages:
+    with closing(opening.open_index(directory / "index")) as pages:
         overrides = pages.list_overrides()
     return [(each.urls[0].rpartition("/")[2], each.restorations[0].failures) for each in overrides if each.restorations]
 
@@ -285,7 +285,7 @@ def test_a_restored_page_that_redirects_is_kept_at_its_new_address(tmp_path: Pat
         assert run(tmp_path, site).paths() == ["/new"]
         assert waiting(tmp_path) == []
         assert run(tmp_path, site, "/kept", "/new").paths() == ["/kept", "/new"]
-        with closing(maintenance.open_index(tmp_path / "index")) as pages:
+        with closing(opening.open_index(tmp_path / "index")) as pages:
             assert all(override.since for override in pages.list_overrides())
 
 
@@ -333,7 +333,7 @@ def test_a_page_that_cannot_be_requested_keeps_no_other_from_being_requested(tmp
     with Site({}) as site:
         drop(tmp_path, site, "/a")
         restoration = Restoration("walker", DroppedRequest())
-        with closing(maintenance.open_to_write(tmp_path / "index")) as pages:
+        with closing(opening.open_to_write(tmp_path / "index")) as pages:
             pages.add_overrides([Override("keep", ("http://[no-host/x",), restorations=(restoration,))])
         crawl = run(tmp_path, site)
         assert crawl.paths() == ["/a"]

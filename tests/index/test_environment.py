@@ -71,7 +71,7 @@ _LIMITED = """
     import resource, sys
     from pathlib import Path
     from crawler_dedup import Config, Deduplicator
-    from crawler_dedup.index.maintenance import open_to_write
+    from crawler_dedup.index.opening import open_to_write
     from tests.support.signatureindex import SignatureIndex
 
     directory = sys.argv[1]

@@ -122,7 +122,7 @@ READ_THEM = """
 import resource, sys
 from pathlib import Path
 from crawler_dedup import ExportUnreadable
-from crawler_dedup.index import maintenance
+from crawler_dedup.index import opening
 from crawler_dedup.transfer import transfer
 from crawler_dedup.transfer.export import Export
 from crawler_dedup.signing.lookup import lookup_of

@@ -25,7 +25,7 @@ from crawler_dedup.index.index import Index
 from crawler_dedup.index.lmdb import runlocks
 from crawler_dedup.index.lmdb.index import DirectoryIndex
 from crawler_dedup.index.location import Location
-from crawler_dedup.index.maintenance import has_index
+from crawler_dedup.index.opening import has_index
 from crawler_dedup.index.records import shorten_key
 from crawler_dedup.signing.signer import Signer
 from crawler_dedup.system.processlock import is_held

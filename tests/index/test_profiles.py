@@ -15,7 +15,7 @@ from xxhash import xxh3_64_intdigest
 
 from crawler_dedup import Config, Decision, Deduplicator, SignedPage, Verdict
 from crawler_dedup.errors import ExportUnreadable, IndexDamaged, IndexMismatch
-from crawler_dedup.index import maintenance, runs
+from crawler_dedup.index import opening, runs
 from crawler_dedup.index.decider import RunContext
 from crawler_dedup.index.index import Index
 from crawler_dedup.index.layout import COUNTS, SITES, SNAPSHOTS, RowTable
@@ -433,7 +433,7 @@ def profiles(tmp_path: Path) -> Path:
     with Deduplicator.open(tmp_path / "known", Config(tokenizer="bigrams")) as known:
         for number in range(MIN_PAGES):
             assert known.check(f"http://h/{number}", article(number).encode()).snapshot == 0
-    with closing(maintenance.open_index(tmp_path / "known")) as pages:
+    with closing(opening.open_index(tmp_path / "known")) as pages:
         write_export(tmp_path / "profiles.dedup", pages.header, [], pages.sites())
     return tmp_path / "profiles.dedup"
 

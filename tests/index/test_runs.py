@@ -14,12 +14,13 @@ import pytest
 
 from crawler_dedup import Config, Decision, Deduplicator
 from crawler_dedup.decision import BEING_HANDLED
-from crawler_dedup.index import maintenance, runs
+from crawler_dedup.index import runs
 from crawler_dedup.index.decider import RunContext
 from crawler_dedup.index.limits import MAX_ALIASES
 from crawler_dedup.index.lmdb.index import DirectoryIndex
 from crawler_dedup.index.lmdb.storage import DirectoryStorage
 from crawler_dedup.index.location import Location
+from crawler_dedup.index.opening import open_to_write
 from crawler_dedup.index.records import Record
 from crawler_dedup.signing.lookup import lookup_of
 from crawler_dedup.signing.text import unpack_text
@@ -112,7 +113,7 @@ def die(run: Deduplicator) -> None:
 
 
 def kept(place: Location) -> list[Record]:
-    opened = maintenance.open_to_write(place)
+    opened = open_to_write(place)
     try:
         assert verify(opened, FILING) == []
         return [record for block in opened.records(100) for record in block]

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from crawler_dedup import Config, ConfigError, Decision, Deduplicator, IndexUnusable, SignedPage, Verdict
 from crawler_dedup.errors import IndexGone, IndexMissing
-from crawler_dedup.index import maintenance
+from crawler_dedup.index import opening
 from crawler_dedup.index.decider import RunContext
 from crawler_dedup.index.index import Index
 from crawler_dedup.index.location import Location, ServerAddress, find_location
@@ -150,9 +150,9 @@ def test_a_server_without_persistence_causes_a_warning(tmp_path: Path, caplog: p
 
 def test_reading_does_not_create_an_index(address: ServerAddress, server: Server) -> None:
     with pytest.raises(IndexMissing):
-        maintenance.open_index(address)
+        opening.open_index(address)
     with pytest.raises(IndexMissing):
-        maintenance.open_to_write(address)
+        opening.open_to_write(address)
     assert server.run("DBSIZE") == 0
 
 
@@ -236,7 +236,7 @@ def test_little_memory_changes_no_answer(address: ServerAddress, server: Server)
     answers = []
     for name, cache_bytes in (("much", 1 << 26), ("little", 1 << 12)):
         place = server.address(name)
-        with closing(maintenance.open_or_create_index(place, {"scheme": "test"}, {}, cache_bytes=cache_bytes)) as store:
+        with closing(opening.open_or_create_index(place, {"scheme": "test"}, {}, cache_bytes=cache_bytes)) as store:
             offered = [page(number, signature) for number, signature in enumerate(signatures)]
             batches = [offered[at : at + 7] for at in range(0, len(offered), 7)]
             answers.append([decision for batch in batches for decision in store.offer(batch, NEAR).result()])
@@ -302,14 +302,14 @@ def test_an_index_can_be_exported_from_a_server_into_a_directory_and_back(
     filled: ServerAddress, server: Server, tmp_path: Path
 ) -> None:
     def carry(source: object, target: object) -> tuple[int, int]:
-        with closing(maintenance.open_index(source)) as pages:  # type: ignore[arg-type]
+        with closing(opening.open_index(source)) as pages:  # type: ignore[arg-type]
             transfer.export_index(pages, tmp_path / "file", lambda _: None)
         filing = lambda _: NEAR  # noqa: E731
         return transfer.import_index(Export(tmp_path / "file"), target, filing, lambda _: None, lambda _: None)  # type: ignore[arg-type]
 
     assert carry(filled, tmp_path / "directory") == (50, 50)
     assert carry(tmp_path / "directory", server.address("back")) == (50, 50)
-    with closing(maintenance.open_index(server.address("back"))) as back:
+    with closing(opening.open_index(server.address("back"))) as back:
         assert verify(back, NEAR) == []
         assert len(back) == 50
 
@@ -326,7 +326,7 @@ def test_an_export_of_an_index_that_is_emptied_during_it_fails(
         server.empty()
         open_backend(address).close()
 
-    with closing(maintenance.open_index(address)) as pages, pytest.raises(IndexGone):
+    with closing(opening.open_index(address)) as pages, pytest.raises(IndexGone):
         transfer.export_index(pages, tmp_path / "file", empty)
     assert not (tmp_path / "file").exists()
 
@@ -338,7 +338,7 @@ def test_an_export_leaves_out_records_that_cannot_be_read_and_counts_them(
     for name in names[:2]:
         server.run("SET", name, "garbage")
     unreadable = list[int]()
-    with closing(maintenance.open_index(filled)) as pages:
+    with closing(opening.open_index(filled)) as pages:
         written = transfer.export_index(
             pages, tmp_path / "file", lambda count: None, count_unreadable=unreadable.append
         )
@@ -352,12 +352,12 @@ def test_an_index_with_a_scheme_of_the_package_is_verified_and_measured(server: 
         for number in range(12):
             body = article(number, links=[f"/{number}"]).encode()
             assert run.check(f"http://a.example/{number}", body).verdict is Verdict.NEW
-    with closing(maintenance.open_index(server.address())) as pages:
+    with closing(opening.open_index(server.address())) as pages:
         assert verify(pages, lookup_of(pages.header.spec)) == []
         assert pages.measure_sites()[:2] == (1, 1)
     for name in [name for name in server.key_names() if name[13:14] == b"s"]:
         server.run("SET", name, b"damaged")
-    with closing(maintenance.open_index(server.address())) as pages:
+    with closing(opening.open_index(server.address())) as pages:
         assert pages.measure_sites()[:2] == (1, 0)
 
 
@@ -397,7 +397,7 @@ class _Crawl:
 
     def __init__(self, location: Location, signer: Signer) -> None:
         self.matcher = RuleMatcher(signer)
-        self.pages = maintenance.open_or_create_index(location, signer.spec, signer.libraries)
+        self.pages = opening.open_or_create_index(location, signer.spec, signer.libraries)
         self._run = self.pages.begin_run()
         self._context = RunContext(self._run.number, 60, clock=lambda: 1_000_000_000)
         self._claiming = replace(self._context, next_claim=itertools.count(1).__next__)

@@ -13,12 +13,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crawler_dedup import IndexMismatch, IndexUnusable, Match, SignedPage, Verdict
-from crawler_dedup.hamming import MAX_DISTANCE, distance
 from crawler_dedup.index.index import Index
 from crawler_dedup.index.limits import MAX_COMPARED, MAX_REPRESENTATIVES
 from crawler_dedup.index.lmdb.buckets import Buckets
 from crawler_dedup.index.lmdb.index import DirectoryIndex
 from crawler_dedup.index.records import shorten_key
+from crawler_dedup.permutedtables import MAX_DISTANCE, distance
 from tests.support.examples import examples
 from tests.support.indexing import (
     SPEC,

@@ -16,7 +16,7 @@ from fastwarc.warc import ArchiveIterator
 
 from crawler_dedup import Config, ConfigError, Decision, Deduplicator, Verdict
 from crawler_dedup.errors import DedupError
-from crawler_dedup.index import maintenance
+from crawler_dedup.index import opening
 from crawler_dedup.index.records import Record, decode, encode
 from crawler_dedup.journal.entry import Entry
 from crawler_dedup.signedpage import SignedPage
@@ -291,8 +291,8 @@ def test_an_old_export_is_imported_without_credentials(tmp_path: Path) -> None:
         invoke("index", *word)
     assert PASSWORD.encode() in (tmp_path / "old/data.mdb").read_bytes()
     assert_clean((tmp_path / "new/data.mdb").read_bytes())
-    index = maintenance.open_index(tmp_path / "new")
-    keys = {record.page.url: record.page.key for record in maintenance.read_records(index, lambda _: None)}
+    index = opening.open_index(tmp_path / "new")
+    keys = {record.page.url: record.page.key for record in opening.read_records(index, lambda _: None)}
     index.close()
     assert {"http:/h/2", "http://h/1"} <= keys.keys()
     assert all(re.fullmatch("[0-9a-f]{40}", key) for key in keys.values())

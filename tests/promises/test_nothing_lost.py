@@ -25,7 +25,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_sta
 from crawler_dedup import Config, Decision, Deduplicator, SignedPage, Verdict
 from crawler_dedup.cli.index import count_contents
 from crawler_dedup.decision import BEING_HANDLED
-from crawler_dedup.index import maintenance
+from crawler_dedup.index import opening
 from crawler_dedup.index.runs import RecordState
 from crawler_dedup.rules import table
 from crawler_dedup.rules.pair import Pair
@@ -477,7 +477,7 @@ class NothingLost(RuleBasedStateMachine):
     def _look_at_the_index(self) -> None:
         with Deduplicator.open(self._directory, Config(tokenizer="bigrams")) as deduplicator:
             deduplicator.tidy()
-        kept = maintenance.open_to_write(self._directory)
+        kept = opening.open_to_write(self._directory)
         try:
             self._require(verify(kept, FILING) == [], verify(kept, FILING))
             self._require(count_contents(kept, lambda _: None).open_claims == 0, "open claims")

@@ -30,7 +30,7 @@ from crawler_dedup.index.index import Index
 from crawler_dedup.index.lmdb.environment import Environment
 from crawler_dedup.index.lmdb.index import DirectoryIndex
 from crawler_dedup.index.location import Location, ServerAddress
-from crawler_dedup.index.maintenance import open_to_write
+from crawler_dedup.index.opening import open_to_write
 from crawler_dedup.index.profiles import StoredSite
 from crawler_dedup.index.records import Record
 from crawler_dedup.rules.matcher import RuleMatcher

@@ -23,7 +23,7 @@ from msgspec.structs import replace
 
 from crawler_dedup import Config, Deduplicator, SignedPage
 from crawler_dedup.index.lmdb.index import DirectoryIndex
-from crawler_dedup.index.maintenance import open_index
+from crawler_dedup.index.opening import open_index
 from crawler_dedup.index.records import Record
 from crawler_dedup.journal.entry import VERSION, Entry, Event, run_started
 from crawler_dedup.journal.reader import Journals

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from crawler_dedup import Config, Decision, Deduplicator, Verdict
-from crawler_dedup.index import maintenance
+from crawler_dedup.index import opening
 from crawler_dedup.rules.limits import MIN_PAGES
 from crawler_dedup.signedpage import PageKind
 from tests.support.crawling import words
@@ -296,7 +296,7 @@ def test_pages_with_the_same_blocks_are_found_and_removed_whether_or_not_the_sit
         deduplicator.release(early)
         assert is_duplicate(crawl.check("/copy", remark("a").replace("href=/", "href=/lower")), "http://h/late")
         deduplicator.release(late)
-    with closing(maintenance.open_index(tmp_path)) as pages:
+    with closing(opening.open_index(tmp_path)) as pages:
         assert verify(pages, FILING) == []
 
 

@@ -18,9 +18,9 @@ from hypothesis import strategies as st
 from xxhash import xxh3_64_intdigest
 
 from crawler_dedup import Config, ConfigError, Deduplicator, IndexMismatch, Verdict
-from crawler_dedup.hamming import distance
-from crawler_dedup.index import maintenance
+from crawler_dedup.index import opening
 from crawler_dedup.index.lmdb.index import DirectoryIndex
+from crawler_dedup.permutedtables import distance
 from crawler_dedup.signedpage import Signature, SignedPage
 from crawler_dedup.signing.lookup import Lookup, lookup_of
 from crawler_dedup.signing.schemes import NAMES, Agreement, Scheme, SimHash, ValueScheme, scheme_of
@@ -175,7 +175,7 @@ def test_an_index_and_its_export_find_what_is_kept_until_it_is_removed(
     with Deduplicator.open(tmp_path / "index", config(spec)) as opened:
         kept = [sign(opened, f"kept/{name}", text) for name, text in SAMPLES.items()]
         assert {decision.verdict for decision in opened.decide(kept)} == {Verdict.NEW}
-    with closing(maintenance.open_index(tmp_path / "index")) as pages:
+    with closing(opening.open_index(tmp_path / "index")) as pages:
         assert transfer.export_index(pages, tmp_path / "export", lambda _: None) == len(SAMPLES)
     exported = Export(tmp_path / "export")
     transfer.import_index(exported, tmp_path / "new", lookup_of, lambda _: None, lambda _: None)

@@ -6,7 +6,8 @@ from math import sqrt
 
 import numpy as np
 
-from crawler_dedup.hamming import Numbers, distance
+from crawler_dedup.hashes import Numbers
+from crawler_dedup.permutedtables import distance
 from crawler_dedup.signing.features import Features
 from crawler_dedup.signing.schemes.minhash import one_permutation
 from crawler_dedup.signing.schemes.simhash import simhash

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from xxhash import xxh3_64_intdigest
 
 from crawler_dedup.errors import BeyondLimits
-from crawler_dedup.hamming import mix_bits
+from crawler_dedup.hashes import mix_bits
 from crawler_dedup.signing.characters import WIDE_PUNCTUATION_RANGES, simplify_han
 from crawler_dedup.signing.features import normalise, weigh_tokens
 from crawler_dedup.signing.segmentation import CutHan, han_cutter

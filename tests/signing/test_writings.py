@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crawler_dedup import Config, Deduplicator, SignedPage, Verdict
-from crawler_dedup.hamming import distance
+from crawler_dedup.permutedtables import distance
 from crawler_dedup.signedpage import PageKind
 from crawler_dedup.signing.characters import simplify_han
 from crawler_dedup.signing.features import normalise, size_in_letters

@@ -14,13 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crawler_dedup import Decision, Match, SignedPage, Verdict
-from crawler_dedup.hamming import distance
 from crawler_dedup.index.decider import RunContext
 from crawler_dedup.index.index import Index
 from crawler_dedup.index.lmdb.index import DirectoryIndex
 from crawler_dedup.index.location import Location
-from crawler_dedup.index.maintenance import open_or_create_index
+from crawler_dedup.index.opening import open_or_create_index
 from crawler_dedup.index.profiles import Snapshot
+from crawler_dedup.permutedtables import distance
 from crawler_dedup.rules.matcher import SiteCounter
 from crawler_dedup.signing.lookup import Lookup
 from crawler_dedup.signing.schemes import SimHash

@@ -19,7 +19,7 @@ from crawler_dedup.index.lmdb.environment import Environment
 from crawler_dedup.index.lmdb.index import DirectoryIndex
 from crawler_dedup.index.lmdb.storage import DirectoryStorage
 from crawler_dedup.index.location import Location, ServerAddress
-from crawler_dedup.index.maintenance import open_to_write
+from crawler_dedup.index.opening import open_to_write
 from crawler_dedup.system.extras import has_extra
 from tests.support.indexing import FILING
 from tests.support.workers import Clocks, work

@@ -12,9 +12,9 @@ from typing import SupportsInt
 import lmdb
 import numpy as np
 
-from crawler_dedup import IndexUnusable, hamming
+from crawler_dedup import IndexUnusable, permutedtables
 from crawler_dedup.config import MAP_SIZE
-from crawler_dedup.hamming import Numbers
+from crawler_dedup.hashes import Numbers
 from crawler_dedup.index.layout import SIGNATURES
 from crawler_dedup.index.lmdb.buckets import Buckets, Tally, tally
 from crawler_dedup.index.lmdb.environment import Environment
@@ -58,8 +58,8 @@ class SignatureIndex:
     def query(self, signature: int, max_distance: int = 3) -> list[int]:
         """Return every signature within *max_distance*, nearest first."""
         with self.environment.read() as txn:
-            filed = self._buckets.query(txn, _SCOPE, hamming.probes(signature, max_distance))
-        return hamming.near(signature, filed, max_distance)
+            filed = self._buckets.query(txn, _SCOPE, permutedtables.probes(signature, max_distance))
+        return permutedtables.near(signature, filed, max_distance)
 
     def held(self) -> list[int]:
         """Return the signatures of the first table, in ascending order; a signature that is there twice, twice."""
@@ -74,7 +74,7 @@ class SignatureIndex:
             held = self.held()
         except IndexUnusable as error:
             return [str(error)]
-        entries = [(key, signature) for signature in held for key in hamming.keys(signature)]
+        entries = [(key, signature) for signature in held for key in permutedtables.keys(signature)]
         keys, payloads = np.array(entries, dtype=np.uint64).reshape(-1, 2).T
         sound = filed == (tally(_SCOPE, keys, payloads) if entries else Tally()) and len(held) == len(set(held))
         return [] if sound else ["The tables differ."]
@@ -94,18 +94,18 @@ class SignatureIndex:
         self.close()
 
     def _has(self, txn: lmdb.Transaction, signature: int) -> bool:
-        return bool((self._buckets.query(txn, _SCOPE, hamming.probes(signature, 0)) == signature).any())
+        return bool((self._buckets.query(txn, _SCOPE, permutedtables.probes(signature, 0)) == signature).any())
 
     def _insert(self, txn: lmdb.Transaction, signatures: set[int]) -> int:
         new = [signature for signature in sorted(signatures) if not self._has(txn, signature)]
         for signature in new:
-            self._buckets.insert(txn, _SCOPE, hamming.keys(signature), signature)
+            self._buckets.insert(txn, _SCOPE, permutedtables.keys(signature), signature)
         return len(new)
 
     def _remove(self, txn: lmdb.Transaction, signatures: set[int]) -> int:
         present = [signature for signature in sorted(signatures) if self._has(txn, signature)]
         for signature in present:
-            self._buckets.remove(txn, _SCOPE, hamming.keys(signature), signature)
+            self._buckets.remove(txn, _SCOPE, permutedtables.keys(signature), signature)
         return len(present)
 
     def _first_table(self, txn: lmdb.Transaction) -> Iterable[Numbers]:

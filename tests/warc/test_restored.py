@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from crawler_dedup.index import maintenance
+from crawler_dedup.index import opening
 from crawler_dedup.warc.reader import read_directory
 from crawler_dedup.warc.writer import WarcWriter
 from tests.support.commandline import invoke
@@ -49,7 +49,7 @@ def crawl(directory: Path, site: Site, **settings: Any) -> Crawl:
 
 def waiting(directory: Path) -> dict[str, int]:
     """Return the number of failures of each page that waits for a crawl."""
-    with closing(maintenance.open_index(directory / "index")) as pages:
+    with closing(opening.open_index(directory / "index")) as pages:
         overrides = pages.list_overrides()
     return {each.urls[0].rpartition("/")[2]: each.restorations[0].failures for each in overrides if each.restorations}
 

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from crawler_dedup.index.maintenance import open_index
+from crawler_dedup.index.opening import open_index
 from tests.support.commandline import check_pages
 from tests.support.council import NEWS, PAGES
 from tests.support.crawling import Site, article, html, run_scrapy

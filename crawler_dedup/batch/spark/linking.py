@@ -18,8 +18,9 @@ import pyarrow.compute as pc
 from crawler_dedup.batch.neighbours import Places, Runs, Table, flag_near
 from crawler_dedup.batch.rows import KeyEntries, prepare_page
 from crawler_dedup.batch.shard import TEXT, arrow_schema, decode_page
-from crawler_dedup.hamming import BITS, Numbers, sort_distinct
+from crawler_dedup.hashes import Numbers, sort_distinct
 from crawler_dedup.index.profiles import FrozenProfiles
+from crawler_dedup.permutedtables import BITS
 from crawler_dedup.rules.matcher import RuleMatcher
 
 SENT_COLUMNS = "part int, kind int, number long, row long"

@@ -16,7 +16,7 @@ import lmdb
 import numpy as np
 
 from crawler_dedup.errors import IndexDamaged
-from crawler_dedup.hamming import Numbers, mix_bits
+from crawler_dedup.hashes import Numbers, mix_bits
 from crawler_dedup.index.layout import CHUNK_BYTES, FIRST_CHUNK_BYTES
 
 
@@ -160,7 +160,7 @@ def _name(scope: int, key: int) -> bytes:
     """Return the name of a bucket's first chunk: scope and key in ascending order, so that a table's buckets lie together.
 
     Names are as short as most keys allow, and no name is a prefix of another. Keys of permuted tables have the number of
-    the table above 40 bits (:func:`crawler_dedup.hamming.keys`): the name has one byte for this number, one byte for
+    the table above 40 bits (:func:`crawler_dedup.permutedtables.keys`): the name has one byte for this number, one byte for
     the length of the rest of the key (2 or 5), and the rest.
     """
     table, key_in_table = key >> _TABLE_SHIFT, key & _REST

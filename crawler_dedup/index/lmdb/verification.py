@@ -10,7 +10,7 @@ from itertools import islice
 import lmdb
 import numpy as np
 
-from crawler_dedup.hamming import Numbers
+from crawler_dedup.hashes import Numbers
 from crawler_dedup.index.layout import NUMBERS, SIGNATURES, place_entry, place_of_signature
 from crawler_dedup.index.lmdb.buckets import Tally, tally
 from crawler_dedup.index.lmdb.storage import Databases

@@ -10,7 +10,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from crawler_dedup.hamming import Numbers, mix_bits
+from crawler_dedup.hashes import Numbers, mix_bits
 from crawler_dedup.signing.schemes.featured import FeatureScheme
 from crawler_dedup.signing.schemes.scheme import Agreement, ValueScheme, option
 from crawler_dedup.signing.text import Text

@@ -16,7 +16,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from crawler_dedup.hamming import Numbers
+from crawler_dedup.hashes import Numbers
 from crawler_dedup.signing.features import tokenise, weigh_tokens
 from crawler_dedup.signing.schemes.featured import FeatureScheme
 from crawler_dedup.signing.schemes.scheme import Agreement, Shares, ValueScheme, option

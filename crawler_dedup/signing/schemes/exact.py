@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 from xxhash import xxh3_128_digest
 
-from crawler_dedup.hamming import Numbers
+from crawler_dedup.hashes import Numbers
 from crawler_dedup.signing.schemes.scheme import Agreement, ValueScheme
 from crawler_dedup.signing.text import Text
 

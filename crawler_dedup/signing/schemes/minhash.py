@@ -14,7 +14,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from crawler_dedup.hamming import Numbers, mix_bits
+from crawler_dedup.hashes import Numbers, mix_bits
 from crawler_dedup.signing.schemes.scheme import Agreement, Shares, ValueScheme, containment, option
 from crawler_dedup.signing.text import Text
 

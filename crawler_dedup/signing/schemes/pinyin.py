@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from crawler_dedup.config import Config
 from crawler_dedup.errors import ConfigError
-from crawler_dedup.hamming import Numbers, mix_bits, sort_distinct
+from crawler_dedup.hashes import Numbers, mix_bits, sort_distinct
 from crawler_dedup.signedpage import Signature
 from crawler_dedup.signing.initials import LETTERS, find_initials
 from crawler_dedup.signing.schemes.featured import LexicalScheme

@@ -12,7 +12,7 @@ from xxhash import xxh3_64_intdigest
 
 from crawler_dedup.config import Config
 from crawler_dedup.errors import ConfigError
-from crawler_dedup.hamming import Numbers, sort_distinct
+from crawler_dedup.hashes import Numbers, sort_distinct
 from crawler_dedup.signedpage import Signature
 from crawler_dedup.signing.features import Features
 from crawler_dedup.signing.text import Text

@@ -16,7 +16,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from crawler_dedup.hamming import Numbers, mix_bits, sort_distinct
+from crawler_dedup.hashes import Numbers, mix_bits, sort_distinct
 from crawler_dedup.signing.features import normalise, split_units
 from crawler_dedup.signing.schemes.scheme import Agreement, Shares, ValueScheme, option, share_members
 from crawler_dedup.signing.text import Text, hash_words

@@ -17,7 +17,7 @@ import numpy as np
 
 from crawler_dedup.config import Config
 from crawler_dedup.errors import ConfigError
-from crawler_dedup.hamming import Numbers, mix_bits, sort_distinct
+from crawler_dedup.hashes import Numbers, mix_bits, sort_distinct
 from crawler_dedup.signing.lexicon import SHINGLE_WIDTH
 from crawler_dedup.signing.schemes.featured import LexicalScheme
 from crawler_dedup.signing.schemes.scheme import Agreement, Shares, ValueScheme, containment, option

@@ -12,9 +12,10 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from crawler_dedup import hamming
+from crawler_dedup import permutedtables
 from crawler_dedup.config import Config
-from crawler_dedup.hamming import BITS, Numbers
+from crawler_dedup.hashes import Numbers
+from crawler_dedup.permutedtables import BITS
 from crawler_dedup.signedpage import Signature
 from crawler_dedup.signing.features import STOP_WORD_UNIT, WEIGHT_UNIT, Features
 from crawler_dedup.signing.schemes.featured import FeatureScheme
@@ -29,7 +30,7 @@ _UNKNOWN = 0.25  # rarity of names and numbers, which the lexicon lacks; other v
 class SimHash(FeatureScheme):
     """Signatures that differ in few bits if the weighted feature sets differ little.
 
-    Filed in permuted tables (:mod:`crawler_dedup.hamming`): every signature within *max_distance* is found.
+    Filed in permuted tables (:mod:`crawler_dedup.permutedtables`): every signature within *max_distance* is found.
 
     Attributes:
         max_distance: largest distance of a match in bits, 0 to 7 (``DEDUP_MAX_DISTANCE``).
@@ -66,16 +67,16 @@ class SimHash(FeatureScheme):
         return replace(features, weights=np.rint(weights))
 
     def keys(self, signature: Signature) -> Sequence[int]:
-        return hamming.keys(signature.number)
+        return permutedtables.keys(signature.number)
 
     def probes(self, signature: Signature) -> Sequence[int]:
-        return hamming.probes(signature.number, self.max_distance)
+        return permutedtables.probes(signature.number, self.max_distance)
 
     def near(self, signature: Signature, filed: Numbers) -> Sequence[int]:
-        return hamming.near(signature.number, filed, self.max_distance)
+        return permutedtables.near(signature.number, filed, self.max_distance)
 
     def compare(self, new: Signature, kept: Signature) -> Agreement | None:
-        return Agreement(distance=hamming.distance(new.number, kept.number))
+        return Agreement(distance=permutedtables.distance(new.number, kept.number))
 
 
 def simhash(features: Features) -> int:

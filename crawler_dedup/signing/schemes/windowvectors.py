@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from crawler_dedup.hamming import Numbers, sort_distinct
+from crawler_dedup.hashes import Numbers, sort_distinct
 from crawler_dedup.signing.schemes.winnowing import Positions
 
 MAX_PAIRS = 1 << 18

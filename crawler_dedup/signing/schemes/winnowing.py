@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from crawler_dedup.config import Config
 from crawler_dedup.errors import ConfigError
-from crawler_dedup.hamming import Numbers, mix_bits, sort_distinct
+from crawler_dedup.hashes import Numbers, mix_bits, sort_distinct
 from crawler_dedup.signing.characters import WIDE, code_points
 from crawler_dedup.signing.schemes.scheme import Agreement, Shares, ValueScheme, option, share_members
 from crawler_dedup.signing.text import Text, hash_runs

@@ -8,8 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from crawler_dedup import hamming
-from crawler_dedup.hamming import MAX_DISTANCE, near, sort_distinct
+from crawler_dedup import permutedtables
+from crawler_dedup.hashes import sort_distinct
+from crawler_dedup.permutedtables import MAX_DISTANCE, near
 from crawler_dedup.signedpage import Signature
 from crawler_dedup.signing.schemes import SimHash
 from tests.support.indexing import array, brute_force, flipped
@@ -19,7 +20,7 @@ DISTANCES = st.integers(0, MAX_DISTANCE)
 
 
 def test_four_tables_have_a_bucket_for_each_block_of_16_bits() -> None:
-    assert hamming.keys(0x0123_4567_89AB_CDEF) == [0x0123, 1 << 40 | 0x4567, 2 << 40 | 0x89AB, 3 << 40 | 0xCDEF]
+    assert permutedtables.keys(0x0123_4567_89AB_CDEF) == [0x0123, 1 << 40 | 0x4567, 2 << 40 | 0x89AB, 3 << 40 | 0xCDEF]
 
 
 @given(signature=SIGNATURES, max_distance=DISTANCES, data=st.data())
@@ -29,21 +30,21 @@ def test_probes_include_a_key_of_every_signature_within_the_distance(
     neighbour = signature
     for bit in data.draw(st.lists(st.integers(0, 63), max_size=max_distance, unique=True)):
         neighbour ^= 1 << bit
-    assert set(hamming.keys(neighbour)) & set(hamming.probes(signature, max_distance))
+    assert set(permutedtables.keys(neighbour)) & set(permutedtables.probes(signature, max_distance))
 
 
 def test_there_are_no_more_probes_than_multi_index_hashing_needs() -> None:
     for max_distance, count in enumerate([1, 2, 3, 4, 20, 36, 52, 68]):
         for signature in (0, 12345, 2**64 - 1):
-            probes = hamming.probes(signature, max_distance)
+            probes = permutedtables.probes(signature, max_distance)
             assert len(set(probes)) == len(probes) == count
 
 
 @given(signature=SIGNATURES, max_distance=DISTANCES)
 def test_a_crawl_looks_up_the_probes_of_the_tables(signature: int, max_distance: int) -> None:
     scheme = SimHash(max_distance)
-    assert scheme.probes(Signature(signature)) == hamming.probes(signature, max_distance)
-    assert scheme.keys(Signature(signature)) == hamming.keys(signature)
+    assert scheme.probes(Signature(signature)) == permutedtables.probes(signature, max_distance)
+    assert scheme.keys(Signature(signature)) == permutedtables.keys(signature)
 
 
 @given(signature=SIGNATURES, max_distance=DISTANCES, filed=st.lists(SIGNATURES, max_size=20), data=st.data())
