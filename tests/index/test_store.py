@@ -37,6 +37,7 @@ from tests.support.indexing import (
     running_program,
     settle,
     uniform,
+    write_line,
 )
 from tests.support.places import Places
 from tests.support.processes import Process
@@ -370,9 +371,7 @@ def test_processes_keep_each_content_exactly_once(places: Places, processes: int
     for filer in filers:
         assert first_line(filer) == "ready"
     for filer in filers:
-        assert filer.stdin is not None
-        filer.stdin.write("go\n")
-        filer.stdin.flush()
+        write_line(filer, "go")
     with ThreadPoolExecutor(processes) as threads:
         answers = list(threads.map(filed_by, filers))
     assert [len(lines) for lines in answers] == [count] * processes
