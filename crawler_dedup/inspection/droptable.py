@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from urllib.parse import unquote
 
-from crawler_dedup.difference.text import split_lines
+from crawler_dedup.difference import split_lines
 from crawler_dedup.index.index import Index
 from crawler_dedup.inspection.journaltable import IS_KEPT, JournalTable, number_of
 from crawler_dedup.inspection.mirrors import MIN_MIRROR_PAGES, MIN_MIRROR_SHARE, Mirror

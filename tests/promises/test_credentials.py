@@ -21,7 +21,7 @@ from crawler_dedup.index.records import Record, decode, encode
 from crawler_dedup.journal.entry import Entry
 from crawler_dedup.signedpage import SignedPage
 from crawler_dedup.system.logs import logger_without_credentials
-from crawler_dedup.transfer.export import Export
+from crawler_dedup.transfer import Export
 from tests.support.commandline import entries_of, invoke, printed_text
 from tests.support.crawling import Crawl, Site, article, html, redirect, run_script
 
