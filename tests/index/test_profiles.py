@@ -24,9 +24,8 @@ from crawler_dedup.index.lmdb.environment import Environment
 from crawler_dedup.index.lmdb.index import DirectoryIndex
 from crawler_dedup.index.profiles import Snapshot
 from crawler_dedup.rules.counts import SiteCounts, can_read
-from crawler_dedup.rules.filing import trim
 from crawler_dedup.rules.limits import MIN_PAGES
-from crawler_dedup.rules.sites import decode_profile
+from crawler_dedup.rules.sites import decode_profile, trim
 from crawler_dedup.system.callbacks import ignore_progress
 from crawler_dedup.transfer import Export, SiteCheck, write_export
 from tests.support.crawling import article
