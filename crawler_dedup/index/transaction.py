@@ -24,11 +24,10 @@ from crawler_dedup.index.layout import (
 from crawler_dedup.index.limits import MAX_ALIASES, MAX_REPRESENTATIVES, MAX_UNDER_TITLE
 from crawler_dedup.index.overrides import Override, Overrides
 from crawler_dedup.index.packing import RecentRows, unpack_sound
-from crawler_dedup.index.profiles import FrozenProfiles
+from crawler_dedup.index.profiles import FrozenProfiles, SiteStore
 from crawler_dedup.index.protocols import Filing
 from crawler_dedup.index.records import Record, hash_scope, name_page
 from crawler_dedup.index.runs import Alive, Runs
-from crawler_dedup.index.sitestore import SiteStore
 from crawler_dedup.index.storage import Storage
 
 _VERSION, _VERSION_BYTES = b"version", 8

@@ -25,7 +25,7 @@ from crawler_dedup.index.records import Record
 from crawler_dedup.signing.lookup import lookup_of
 from crawler_dedup.signing.text import unpack_text
 from crawler_dedup.system.extras import has_extra
-from crawler_dedup.system.processlock import is_held
+from crawler_dedup.system.filelocks import is_held
 from crawler_dedup.transfer import Export
 from tests.support.crawling import article
 from tests.support.indexing import FILING, ByDistance, open_store, page, program, running_program, settle
