@@ -45,12 +45,12 @@ def extract(tree):
 """.replace("LOGIN", LOGIN)
 SPIDER = """
 import re, shutil
-from crawler_dedup.crawl import suspiciousdrops
+from crawler_dedup.crawl import suspicions
 from tests.support.walker import Walker
 from crawler_dedup import release
 from scrapy.core.downloader.handlers.http11 import HTTP11DownloadHandler
 
-suspiciousdrops.MAX_DUPLICATES = 2
+suspicions.MAX_DUPLICATES = 2
 
 class Handler(HTTP11DownloadHandler):
     # Twisted refuses credentials in addresses; the handlers of other libraries (httpx, browsers) take them.
