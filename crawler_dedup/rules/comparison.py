@@ -202,18 +202,22 @@ class BlockComparison:
 
     @computed
     def _states(self) -> frozenset[int]:
-        """The places of short blocks around the main text that many pages of the site have: labels, or states.
+        """The places of short blocks that many pages of the site have: labels, or states.
 
-        On thin pages, and on a page that is visited again, they may be anywhere.
+        They are around the main text; on thin pages, and on a page that is visited again, anywhere. Blocks with a digit
+        are anywhere, too, if the kept page lacks several: they are values of a table, not the date in a frame.
         """
-        is_anywhere = self.new.kind is PageKind.THIN or self.new.key == self.kept.key
-        return frozenset(
+        blocks, common = self._blocks, self.site.common
+        states = [
             place
-            for place in (range(len(self._blocks)) if is_anywhere else self._near)
-            if (block := self._blocks[place]).hash in self.site.common
-            and 0 < block.size <= SHORT
-            and not block.traits & (_NAME | _ENTRY | _EMBEDDED)
-        )
+            for place, block in enumerate(blocks)
+            if block.hash in common and 0 < block.size <= SHORT and not block.traits & (_NAME | _ENTRY | _EMBEDDED)
+        ]
+        if self.new.kind is PageKind.THIN or self.new.key == self.kept.key:
+            return frozenset(states)
+        values = [place for place in states if blocks[place].traits & _NUMBER and not self._is_there(blocks[place])]
+        values = values if len(values) >= ANOTHER_FRAME else []
+        return frozenset([place for place in states if place in self._near]).union(values)
 
     @computed
     def _takes_turns(self) -> bool:

@@ -111,6 +111,11 @@ _DIFFERENT: dict[str, tuple[Page, Page, tuple[str, ...]]] = {
         (h2("Reel one: the lock"), h2("Reel two: the visit")),
     ),
     "tables of numbers": (_alice(p(_COMMON), _RESULTS[0]), _bob(p(_COMMON), _RESULTS[1]), tuple(_RESULTS)),
+    "tables of numbers below a long text": (
+        _alice(p(_ALICE), _RESULTS[0]),
+        _bob(p(_ALICE), _RESULTS[1]),
+        tuple(_RESULTS),
+    ),
     "listed links": (
         _alice(p(_COMMON), _rest_of_diary(*_LISTED)),
         _bob(p(_COMMON), _rest_of_diary(*_LISTED, *_LISTED_LATER)),
