@@ -21,8 +21,7 @@ from crawler_dedup.cli.evaluate import counts_table, distances_table, format_sha
 from crawler_dedup.cli.progress import progress_bars
 from crawler_dedup.cli.project import read_config
 from crawler_dedup.cli.terminal import make_table
-from crawler_dedup.evaluation.counts import Counts, Share
-from crawler_dedup.evaluation.labelled import LabelledPair, read_folder
+from crawler_dedup.evaluation.labelled import Counts, LabelledPair, Share, read_folder
 from crawler_dedup.evaluation.pairs import (
     PairResult,
     count_by_part,

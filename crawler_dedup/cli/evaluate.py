@@ -19,8 +19,7 @@ from crawler_dedup.config import Config, setting_name
 from crawler_dedup.decision import describe_figures
 from crawler_dedup.errors import DedupError
 from crawler_dedup.evaluation import pairs
-from crawler_dedup.evaluation.counts import Counts, Share
-from crawler_dedup.evaluation.labelled import read_folder
+from crawler_dedup.evaluation.labelled import Counts, Share, read_folder
 from crawler_dedup.evaluation.pairs import PairResult, SignedDocument, evaluate_pairs, sign_documents
 from crawler_dedup.signing.segmentation import resolve_tokenizer
 from crawler_dedup.urls import without_credentials

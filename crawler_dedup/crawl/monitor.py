@@ -15,14 +15,12 @@ from msgspec.structs import replace
 
 from crawler_dedup.config import Config
 from crawler_dedup.counting import HeavyHitters
-from crawler_dedup.crawl.formcounts import FormUse
 from crawler_dedup.crawl.gate import JOURNAL_REASONS, SkippedResponses
 from crawler_dedup.crawl.requests import describe_request
-from crawler_dedup.crawl.suspiciousdrops import UsedPage
+from crawler_dedup.crawl.suspicions import FormUse, Use
 from crawler_dedup.decision import Decision, Verdict
 from crawler_dedup.journal.entry import Event, entry_of, form_of, index_emptied, run_started
-from crawler_dedup.journal.paths import journal_path
-from crawler_dedup.journal.writer import JournalWriter
+from crawler_dedup.journal.writer import JournalWriter, journal_path
 from crawler_dedup.signedpage import SignedPage
 from crawler_dedup.system.logs import LogThrottle, logger_without_credentials
 from crawler_dedup.urls import host_of
@@ -213,7 +211,7 @@ class Monitor:
         if decision.claim:
             self.count(f"handled/{'settled' if settled else 'released'}")
 
-    def report_overused_page(self, decision: Decision, page: UsedPage) -> None:
+    def report_overused_page(self, decision: Decision, page: Use) -> None:
         """Report that the kept page of *decision*, a duplicate, represents suspiciously many pages."""
         self._record("watchdog", decision, None)
         self.count("watchdog")
@@ -227,7 +225,7 @@ class Monitor:
         )
 
     def report_form(self, form: FormUse, decision: Decision, page: SignedPage) -> None:
-        """Warn of many passed pages with one form, the latest of which is *page* (:mod:`crawler_dedup.crawl.formcounts`)."""
+        """Warn of many passed pages with one form, the latest of which is *page* (:mod:`crawler_dedup.crawl.suspicions`)."""
         self._forms.append((form, decision, page))
         self.count("forms")
         self.log(

@@ -15,15 +15,13 @@ from typing import NamedTuple
 from xxhash import xxh3_64_hexdigest
 
 from crawler_dedup.config import Config
-from crawler_dedup.evaluation.counts import Counts
-from crawler_dedup.evaluation.labelled import Document, LabelledPair, LabelledSet, read_body
+from crawler_dedup.evaluation.labelled import Counts, Document, LabelledPair, LabelledSet, read_body
 from crawler_dedup.permutedtables import MAX_DISTANCE
 from crawler_dedup.rules import table
 from crawler_dedup.rules.counts import learn_sites
-from crawler_dedup.rules.filing import trim, with_site_keys
 from crawler_dedup.rules.matcher import pair_of
 from crawler_dedup.rules.pair import Pair
-from crawler_dedup.rules.sites import Sites
+from crawler_dedup.rules.sites import Sites, trim, with_site_keys
 from crawler_dedup.signedpage import SignedPage
 from crawler_dedup.signing.lookup import Lookup
 from crawler_dedup.signing.schemes import Scheme, scheme_of

@@ -11,8 +11,7 @@ import pytest
 from click.testing import Result
 
 from crawler_dedup import Config, SignedPage
-from crawler_dedup.evaluation.counts import Counts, Share
-from crawler_dedup.evaluation.labelled import LabelledPair, read_body, read_folder
+from crawler_dedup.evaluation.labelled import Counts, LabelledPair, Share, read_body, read_folder
 from crawler_dedup.evaluation.pairs import (
     DirectionResult,
     PairResult,

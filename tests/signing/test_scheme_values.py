@@ -26,7 +26,7 @@ from crawler_dedup.signing.schemes.sentences import Sentences
 from crawler_dedup.signing.schemes.shingling import Shingling
 from crawler_dedup.signing.schemes.simhash import simhash
 from crawler_dedup.signing.text import Text
-from crawler_dedup.spiders.demo_site import DEMO_TEXTS
+from crawler_dedup.spiders.demo import DEMO_TEXTS
 from tests.support.chinese import chinese
 from tests.support.examples import examples
 from tests.support.prose import BIGRAMS, ODD, SAMPLES, prose, sentences, text_of
