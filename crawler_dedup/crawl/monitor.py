@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from crawler_dedup.config import Config
 from crawler_dedup.counting import HeavyHitters
-from crawler_dedup.crawl.gate import JOURNAL_REASONS, SkippedResponses
+from crawler_dedup.crawl.gate import JOURNAL_REASONS, SKIP_REASONS, find_cause
 from crawler_dedup.crawl.requests import describe_request
 from crawler_dedup.crawl.suspicions import FormUse, Use
 from crawler_dedup.decision import Decision, Verdict
@@ -74,8 +74,7 @@ class Monitor:
         self._forms: list[tuple[FormUse, Decision, SignedPage]] = []
         self._last_summary = time.monotonic(), 0
         self._made = datetime.now(UTC)
-        self._skipped = SkippedResponses()
-        self._has_warned_of_start = False
+        self._warned: set[str] = set()
         self._signed = 0
         self._signing_waits = self._longest_signing_wait = 0.0
         self.waiting = 0
@@ -136,7 +135,6 @@ class Monitor:
     def report_skipped(self, reason: str, response: Response) -> None:
         """Report that *response* was not checked, for a *reason* of the gate."""
         self.count(f"skipped/{reason}")
-        self._skipped.add(reason)
         if reason in JOURNAL_REASONS:
             decision = Decision(Verdict.UNCHECKED, response.url, "", "", reason=JOURNAL_REASONS[reason])
             self._record("skipped", decision, None)
@@ -190,11 +188,7 @@ class Monitor:
 
     def _warn_of_dropped_start(self, decision: Decision) -> None:
         """Warn once that a start page was dropped: perhaps the crawl ends with it."""
-        if self._has_warned_of_start:
-            return
-        self._has_warned_of_start = True
-        self.log(
-            logging.WARNING,
+        self._warn_once(
             "The start page %s was dropped, and its links are not followed: %s. It passes if its request has"
             ' meta={"dedup_skip": True}. With "dedup_action": "follow" there, or with DEDUP_ACTION = "follow", the links of'
             " dropped pages are followed",
@@ -257,6 +251,11 @@ class Monitor:
     def log(self, level: int, message: str, *args: object, exc_info: Any = None) -> None:
         logger.log(level, message, *args, exc_info=exc_info, extra={"spider": self._crawler.spider})
 
+    def _warn_once(self, message: str, *args: object) -> None:
+        if message not in self._warned:
+            self._warned.add(message)
+            self.log(logging.WARNING, message, *args)
+
     def log_throttled(self, kind: str, level: int, message: str, *args: object, exc_info: Any = None) -> None:
         """Log a line of *kind* at *level* if none was logged for a minute, otherwise at DEBUG."""
         held_back = self._throttle.due(kind)
@@ -313,8 +312,9 @@ class Monitor:
             self._longest_signing_wait,
             self.waiting,
         )
-        if warning := self._skipped.find_cause(checked):
-            self.log(logging.WARNING, "%s", warning)
+        skipped = {reason: self._crawler.stats.get_value(f"dedup/skipped/{reason}", 0) for reason in SKIP_REASONS}
+        if warning := find_cause(checked, skipped):
+            self._warn_once("%s", warning)
 
     def _show_hosts(self) -> None:
         """Write the statistics of the hosts with most duplicates, and remove those of other hosts."""
