@@ -19,8 +19,7 @@ from crawler_dedup.index.records import Record, name_page
 from crawler_dedup.rules.matcher import RuleMatcher
 from crawler_dedup.signedpage import PageKind
 from crawler_dedup.system.callbacks import Advance
-from crawler_dedup.transfer.export import Export
-from crawler_dedup.transfer.transfer import decode_records
+from crawler_dedup.transfer import Export, decode_records
 
 
 class ExistingBatch(NamedTuple):

@@ -28,7 +28,7 @@ from crawler_dedup.index.profiles import FrozenProfiles
 from crawler_dedup.rules.counts import can_read
 from crawler_dedup.signing.signer import Signer, config_from_spec
 from crawler_dedup.system.callbacks import Start
-from crawler_dedup.transfer.transfer import read_profiles
+from crawler_dedup.transfer import read_profiles
 
 PROFILES, REPORT = "profiles.dedup", "report.json"
 MEMORY = 8 << 30

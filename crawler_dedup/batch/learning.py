@@ -21,7 +21,7 @@ from crawler_dedup.rules.counts import SiteCounts
 from crawler_dedup.rules.limits import MIN_PAGES
 from crawler_dedup.signedpage import SignedPage
 from crawler_dedup.system.callbacks import Advance
-from crawler_dedup.transfer.export import write_export
+from crawler_dedup.transfer import write_export
 
 LEARNED_PAGES = 240
 """Maximum number of pages from which a site is learned, evenly spread over the collection: so many are counted exactly."""

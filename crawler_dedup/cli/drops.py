@@ -26,8 +26,7 @@ from crawler_dedup.cli.progress import progress_bars
 from crawler_dedup.cli.project import TargetOptions, read_config, target_options
 from crawler_dedup.cli.terminal import iso_time, make_console, make_table, print_json, printable, quantity
 from crawler_dedup.journal.entry import Entry
-from crawler_dedup.journal.reader import Journals, read_entries, sample
-from crawler_dedup.journal.runperiods import format_period
+from crawler_dedup.journal.reader import Journals, format_period, read_entries, sample
 
 if TYPE_CHECKING:
     from crawler_dedup.inspection.drops import DropCounts, RunDrops, SelectedDrops

@@ -13,7 +13,7 @@ from crawler_dedup.cli.progress import progress_bars
 from crawler_dedup.cli.project import TargetOptions, target_options
 from crawler_dedup.cli.terminal import make_console, make_table, print_json, printable
 from crawler_dedup.index.opening import open_index
-from crawler_dedup.inspection.mirrors import find_redundant_hosts
+from crawler_dedup.inspection.droptable import find_redundant_hosts
 
 if TYPE_CHECKING:
     from crawler_dedup.inspection.droptable import DropTable

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from crawler_dedup.decision import Match
 from crawler_dedup.hashes import Numbers
-from crawler_dedup.index.profiles import Snapshot
 from crawler_dedup.signedpage import SignedPage
+
+if TYPE_CHECKING:
+    from crawler_dedup.index.profiles import Snapshot
 
 
 class Filing(Protocol):

@@ -23,12 +23,11 @@ from crawler_dedup.index.layout import (
 )
 from crawler_dedup.index.limits import MAX_ALIASES, MAX_REPRESENTATIVES, MAX_UNDER_TITLE
 from crawler_dedup.index.overrides import Override, Overrides
-from crawler_dedup.index.packing import RecentRows, unpack_sound
-from crawler_dedup.index.profiles import FrozenProfiles
+from crawler_dedup.index.packing import RecentRows, pack, unpack, unpack_sound
+from crawler_dedup.index.profiles import FrozenProfiles, SiteStore
 from crawler_dedup.index.protocols import Filing
 from crawler_dedup.index.records import Record, hash_scope, name_page
 from crawler_dedup.index.runs import Alive, Runs
-from crawler_dedup.index.sitestore import SiteStore
 from crawler_dedup.index.storage import Storage
 
 _VERSION, _VERSION_BYTES = b"version", 8
@@ -48,7 +47,7 @@ class Transaction:
 
     Args:
         alive: which runs are alive: the jobs of this transaction share it.
-        recent: the latest records of all transactions.
+        recent: what all transactions remember.
         frozen: profiles of sites to use instead of those in the index, which are not changed then.
 
     Attributes:
@@ -74,11 +73,11 @@ class Transaction:
     def get(self, number: int) -> Record | None:
         """Return the record with *number*, or ``None``. Raises :class:`msgspec.DecodeError` if it is unreadable."""
         stored = self._storage.read(RECORDS, number_name(number))
-        return None if stored is None else self._recent.unpack(bytes(stored))
+        return None if stored is None else unpack(stored)
 
     def replace(self, number: int, record: Record) -> None:
         """Replace the record with *number* by *record*, which is of the same page."""
-        self._storage.write(RECORDS, number_name(number), self._recent.pack(record))
+        self._storage.write(RECORDS, number_name(number), pack(record))
 
     def items(self) -> Iterator[tuple[int, Record | None]]:
         """Yield (number, record) in ascending order; ``None`` for a record that cannot be read, or has no number."""
@@ -122,7 +121,7 @@ class Transaction:
         number = self._storage.new_number(self._highest)
         for place in places:
             self._put(place, number)
-        self._storage.write(RECORDS, number_name(number), self._recent.pack(record), is_new=True)
+        self._storage.write(RECORDS, number_name(number), pack(record), is_new=True)
         return number
 
     def _without_taken_aliases(self, record: Record, places: list[int]) -> Record:

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 from crawler_dedup.inspection.droptable import Search, conditions_of
 from crawler_dedup.inspection.journaltable import IS_DUPLICATE, IS_OUTDATED, JournalTable
-from crawler_dedup.journal.reader import Selection
-from crawler_dedup.journal.runperiods import RunPeriod, RunPeriods
+from crawler_dedup.journal.reader import RunPeriod, RunPeriods, Selection
 
 DropCounts = Sequence[tuple[str, int]]
 """(value of a property, number of drops that have it), most frequent first."""

@@ -8,14 +8,53 @@ from dataclasses import dataclass
 from itertools import groupby
 from urllib.parse import unquote
 
-from crawler_dedup.difference.text import split_lines
+from crawler_dedup.difference import split_lines
 from crawler_dedup.index.index import Index
 from crawler_dedup.inspection.journaltable import IS_KEPT, JournalTable, number_of
-from crawler_dedup.inspection.mirrors import MIN_MIRROR_PAGES, MIN_MIRROR_SHARE, Mirror
 from crawler_dedup.journal.entry import Entry
 from crawler_dedup.journal.reader import read_entries
 from crawler_dedup.rules.table import SAME_BYTES
 from crawler_dedup.signing.text import unpack_text
+
+MIN_MIRROR_SHARE, MIN_MIRROR_PAGES = 0.5, 10
+
+
+@dataclass(frozen=True)
+class Mirror:
+    """A host of which pages are represented by pages of another host.
+
+    Attributes:
+        host: the host.
+        mirrors: the other host.
+        duplicates: how many pages of *host* are represented there.
+        pages: how many pages of *host* are known: kept or represented.
+    """
+
+    host: str
+    mirrors: str
+    duplicates: int
+    pages: int
+
+    @property
+    def share(self) -> float:
+        """The share of the pages of the host that the other host represents."""
+        return self.duplicates / self.pages
+
+
+def find_redundant_hosts(mirrors: Sequence[Mirror]) -> list[str]:
+    """Return the hosts that need not be crawled: each mirrors a host that is none of them.
+
+    Args:
+        mirrors: the largest share first.
+    """
+    redundant: dict[str, None] = {}
+    needed: set[str] = set()
+    for mirror in mirrors:
+        if mirror.host not in needed and mirror.mirrors not in redundant:
+            redundant[mirror.host] = None
+            needed.add(mirror.mirrors)
+    return list(redundant)
+
 
 _CONDITIONS = {
     **{name: f"{name} = ?" for name in ("rule", "spider", "run")},

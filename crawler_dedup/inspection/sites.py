@@ -9,10 +9,9 @@ import msgspec
 from crawler_dedup.index.index import Index
 from crawler_dedup.journal.entry import Entry
 from crawler_dedup.journal.reader import Journals
-from crawler_dedup.rules.filing import trim
 from crawler_dedup.rules.matcher import pair_of
 from crawler_dedup.rules.pair import Pair
-from crawler_dedup.rules.sites import UNKNOWN_SITE, SiteProfile, decode_profile
+from crawler_dedup.rules.sites import UNKNOWN_SITE, SiteProfile, decode_profile, trim
 from crawler_dedup.signedpage import SignedPage
 from crawler_dedup.signing.signer import Signer
 

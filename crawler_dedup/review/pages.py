@@ -25,8 +25,7 @@ from starlette.responses import HTMLResponse, PlainTextResponse, RedirectRespons
 from starlette.routing import Route
 
 from crawler_dedup.errors import DedupError
-from crawler_dedup.inspection.droptable import SEARCHED, Search
-from crawler_dedup.inspection.mirrors import MIN_MIRROR_PAGES, find_redundant_hosts
+from crawler_dedup.inspection.droptable import MIN_MIRROR_PAGES, SEARCHED, Search, find_redundant_hosts
 from crawler_dedup.report.rendering import make_environment
 from crawler_dedup.review.guard import HOST, Guard, read_form
 from crawler_dedup.review.review import Review

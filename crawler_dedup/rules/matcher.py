@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Protocol
 from crawler_dedup.decision import Match
 from crawler_dedup.rules import table
 from crawler_dedup.rules.counts import SiteCounts
-from crawler_dedup.rules.filing import trim, with_site_keys
 from crawler_dedup.rules.pair import Pair
-from crawler_dedup.rules.sites import UNKNOWN_SITE, SiteProfile, decode_profile
+from crawler_dedup.rules.sites import UNKNOWN_SITE, SiteProfile, decode_profile, trim, with_site_keys
 from crawler_dedup.signedpage import SignedPage
 from crawler_dedup.signing.lookup import Lookup
 

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 from crawler_dedup.rules.comparison import BlockComparison, size_of
 from crawler_dedup.rules.computed import computed
-from crawler_dedup.rules.filing import is_list
 from crawler_dedup.rules.limits import (
     LITTLE_TEXT,
     MANY_MORE,
@@ -15,7 +14,7 @@ from crawler_dedup.rules.limits import (
     NOTHING,
     NOWHERE,
 )
-from crawler_dedup.rules.sites import UNKNOWN_SITE, SiteProfile
+from crawler_dedup.rules.sites import UNKNOWN_SITE, SiteProfile, is_list
 from crawler_dedup.signedpage import PageKind, SignedPage
 from crawler_dedup.signing import titles
 from crawler_dedup.signing.links import hash_own, unpack_links

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
-from crawler_dedup.difference.text import compare_words
+from crawler_dedup.difference import compare_words
 from crawler_dedup.hashes import Numbers
 from crawler_dedup.signing.initials import NO_INITIAL, initial_of_each
 from crawler_dedup.signing.schemes.winnowing import Positions

@@ -31,7 +31,7 @@ from crawler_dedup.rules.limits import MIN_PAGES
 from crawler_dedup.signing.lookup import lookup_of
 from crawler_dedup.signing.signer import Signer
 from crawler_dedup.system.callbacks import ignore_progress
-from crawler_dedup.transfer.transfer import export_index, import_index
+from crawler_dedup.transfer import export_index, import_index
 from tests.support.collections import (
     CONFIG,
     Page,

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from crawler_dedup.inspection.mirrors import Mirror, find_redundant_hosts
+from crawler_dedup.inspection.droptable import Mirror, find_redundant_hosts
 from tests.support.commandline import FIRST, check_pages, entries_of, invoke, json_lines, lines_in
 from tests.support.crawling import article
 from tests.support.droppedpages import COPIES, KEPT

@@ -13,8 +13,7 @@ from click.testing import Result
 from crawler_dedup import Config, Deduplicator
 from crawler_dedup.cli.evaluate import format_share
 from crawler_dedup.evaluation.answers import Answers
-from crawler_dedup.evaluation.counts import Share
-from crawler_dedup.evaluation.labelled import read_body, read_folder
+from crawler_dedup.evaluation.labelled import Share, read_body, read_folder
 from crawler_dedup.journal.entry import DUPLICATES
 from crawler_dedup.journal.reader import Selection
 from tests.support.commandline import (

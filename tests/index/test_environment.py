@@ -196,7 +196,7 @@ def mounted(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monkey
     def mount(*mounts: tuple[str | Path, str]) -> None:
         file = tmp_path_factory.mktemp("proc") / "mountinfo"
         file.write_text(mountinfo((str(point), kind) for point, kind in mounts), encoding="utf-8")
-        monkeypatch.setattr("crawler_dedup.system.mounts._MOUNTINFO", file)
+        monkeypatch.setattr("crawler_dedup.index.lmdb.locks._MOUNTINFO", file)
 
     return mount
 
@@ -237,7 +237,7 @@ def test_a_mapped_network_drive_and_a_share_without_a_drive_are_refused(monkeypa
 
 
 def test_an_index_is_opened_if_mounts_are_not_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("crawler_dedup.system.mounts._MOUNTINFO", tmp_path / "nowhere")
+    monkeypatch.setattr("crawler_dedup.index.lmdb.locks._MOUNTINFO", tmp_path / "nowhere")
     open_store(tmp_path / "index").close()
 
 

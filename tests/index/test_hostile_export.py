@@ -17,7 +17,7 @@ from crawler_dedup import SignedPage
 from crawler_dedup.index.header import Header
 from crawler_dedup.index.records import Record, encode
 from crawler_dedup.system.compression import zstd
-from crawler_dedup.transfer.export import _MAX_VALUE, FORMAT, MAX_BLOCK_ROWS, Export, ExportBlock, write_export
+from crawler_dedup.transfer import _MAX_VALUE, FORMAT, MAX_BLOCK_ROWS, Export, ExportBlock, write_export
 from tests.support.commandline import invoke
 from tests.support.indexing import array
 
@@ -122,8 +122,8 @@ import resource, sys
 from pathlib import Path
 from crawler_dedup import ExportUnreadable
 from crawler_dedup.index import opening
-from crawler_dedup.transfer import transfer
-from crawler_dedup.transfer.export import Export
+from crawler_dedup import transfer
+from crawler_dedup.transfer import Export
 from crawler_dedup.signing.lookup import lookup_of
 
 def peak():

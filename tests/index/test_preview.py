@@ -28,7 +28,7 @@ from crawler_dedup.index.location import Location
 from crawler_dedup.index.opening import has_index
 from crawler_dedup.index.records import shorten_key
 from crawler_dedup.signing.signer import Signer
-from crawler_dedup.system.processlock import is_held
+from crawler_dedup.system.filelocks import is_held
 from crawler_dedup.worker.preview import preview
 from tests.support.crawling import article
 from tests.support.examples import examples

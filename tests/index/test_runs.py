@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from crawler_dedup import Config, Decision, Deduplicator
+from crawler_dedup import Config, Decision, Deduplicator, transfer
 from crawler_dedup.decision import BEING_HANDLED
 from crawler_dedup.index import runs
 from crawler_dedup.index.decider import RunContext
@@ -25,8 +25,7 @@ from crawler_dedup.index.records import Record
 from crawler_dedup.signing.lookup import lookup_of
 from crawler_dedup.signing.text import unpack_text
 from crawler_dedup.system.extras import has_extra
-from crawler_dedup.transfer import transfer
-from crawler_dedup.transfer.export import Export
+from crawler_dedup.transfer import Export
 from tests.support.crawling import article
 from tests.support.indexing import (
     FILING,

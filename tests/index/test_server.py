@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crawler_dedup import Config, ConfigError, Decision, Deduplicator, IndexUnusable, SignedPage, Verdict
+from crawler_dedup import Config, ConfigError, Decision, Deduplicator, IndexUnusable, SignedPage, Verdict, transfer
 from crawler_dedup.errors import IndexGone, IndexMissing
 from crawler_dedup.index import opening
 from crawler_dedup.index.decider import RunContext
@@ -23,8 +23,7 @@ from crawler_dedup.rules.matcher import RuleMatcher
 from crawler_dedup.signing.lookup import lookup_of
 from crawler_dedup.signing.signer import Signer
 from crawler_dedup.system.extras import has_extra
-from crawler_dedup.transfer import export, transfer
-from crawler_dedup.transfer.export import Export
+from crawler_dedup.transfer import Export
 from tests.support.crawling import article
 from tests.support.examples import examples
 from tests.support.indexing import ByDistance, clusters, number_of, open_backend, page, settle, uniform
@@ -320,7 +319,7 @@ def test_an_export_of_an_index_that_is_emptied_during_it_fails(
 ) -> None:
     with closing(open_backend(address)) as store:
         store.offer([page(number, signature) for number, signature in enumerate(uniform(1, 1200))], NEAR).result()
-    monkeypatch.setattr(export, "MAX_BLOCK_ROWS", rows)
+    monkeypatch.setattr(transfer, "MAX_BLOCK_ROWS", rows)
 
     def empty(_: int) -> None:
         server.empty()

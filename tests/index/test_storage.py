@@ -15,7 +15,7 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from crawler_dedup.batch.memorystorage import MemoryStorage
+from crawler_dedup.batch.decide import MemoryStorage
 from crawler_dedup.index.layout import (
     COUNTS,
     NUMBER_BYTES,

@@ -35,7 +35,7 @@ from crawler_dedup.index.profiles import StoredSite
 from crawler_dedup.index.records import Record
 from crawler_dedup.rules.matcher import RuleMatcher
 from crawler_dedup.signing.signer import Signer
-from crawler_dedup.system.processlock import ProcessLock
+from crawler_dedup.system.filelocks import ProcessLock
 from tests.support.crawling import article
 from tests.support.examples import examples
 from tests.support.indexing import FILING

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from crawler_dedup.index import opening
-from crawler_dedup.warc.reader import read_directory
+from crawler_dedup.warc.droppedpage import read_directory
 from crawler_dedup.warc.writer import WarcWriter
 from tests.support.commandline import invoke
 from tests.support.crawling import Crawl, Site, article, html, run_script

@@ -9,9 +9,8 @@ from pathlib import Path
 
 from crawler_dedup.errors import IndexUnusable
 from crawler_dedup.index.runs import Run
-from crawler_dedup.system.filelocks import LockFailed
+from crawler_dedup.system.filelocks import LockFailed, ProcessLock, hold, is_held, is_held_or_raise
 from crawler_dedup.system.files import owner_of
-from crawler_dedup.system.processlock import ProcessLock, hold, is_held, is_held_or_raise
 
 _LOCK_FILE = "run-{}.lock"
 _REMEMBERED = 64  # paths of lock files: each transaction checks whether runs are alive
