@@ -53,10 +53,9 @@ def four_outcomes(tmp_path: Path) -> Path:
     return write_set(tmp_path, copies(5), pairs)
 
 
-def judged_folder(folder: Path, config: Config = CONFIG, jobs: int = 1) -> list[PairResult]:
+def judged_folder(folder: Path) -> list[PairResult]:
     sets = read_folder(folder)
-    signed = sign_documents(folder, sets, config, jobs, lambda _: None)
-    return evaluate_pairs(sets, signed, config)
+    return evaluate_pairs(sets, sign_documents(folder, sets, CONFIG, 1, lambda _: None), CONFIG)
 
 
 # The command

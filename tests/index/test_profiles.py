@@ -27,7 +27,7 @@ from crawler_dedup.rules.counts import SiteCounts, can_read
 from crawler_dedup.rules.limits import MIN_PAGES
 from crawler_dedup.rules.sites import decode_profile, trim
 from crawler_dedup.system.callbacks import ignore_progress
-from crawler_dedup.transfer import Export, SiteCheck, write_export
+from crawler_dedup.transfer import Export, write_export
 from tests.support.crawling import article
 from tests.support.indexing import FILING, ByDistance, open_backend, open_store, run
 from tests.support.places import Places
@@ -308,11 +308,11 @@ def test_a_site_whose_profile_is_damaged_is_counted_and_its_pages_can_be_forgott
 # Export and import
 
 
-def carry(store: DirectoryIndex, directory: Path, *, is_readable: SiteCheck = lambda _: True) -> tuple[int, int]:
+def carry(store: DirectoryIndex, directory: Path) -> tuple[int, int]:
     file = directory.with_suffix(".export")
     transfer.export_index(store, file, ignore_progress)
     return transfer.import_index(
-        Export(file), directory, lambda _: FILING, ignore_progress, ignore_progress, is_readable=is_readable
+        Export(file), directory, lambda _: FILING, ignore_progress, ignore_progress, is_readable=lambda _: True
     )
 
 

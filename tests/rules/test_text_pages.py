@@ -39,13 +39,13 @@ def test_a_mirror_of_a_list_with_text_is_a_duplicate_whatever_its_links(crawl: C
 # Which page represents which
 
 
-def category(number: int, entries: int = 20, *, frame: str = "") -> str:
+def category(number: int, entries: int = 20) -> str:
     """Return a page of a category that has a text above its list."""
     names = [" ".join(words(f"entry {number} {place}", 2)) for place in range(entries)]
     items = "".join(f"<li><a href='/tea/{name}'>{name}</a><p>9.50</p></li>" for name in names)
     pages = "".join(f"<a href='?page={other}'>{other}</a> " for other in range(1, 5))
     text = f"<h1>Green teas</h1><div>{paragraphs(words('green teas', 150))}</div><ol>{items}</ol><p>{pages}</p>"
-    return page(f"Green teas | {SITE}", f"{text}{frame}", MENU)
+    return page(f"Green teas | {SITE}", text, MENU)
 
 
 @knowing

@@ -35,16 +35,14 @@ def listing(
     name: str,
     stories: list[str],
     *,
-    introduction: str = INTRODUCTION,
-    menu: str = MENU,
     heading: str = "",
     picture: str = "",
     visit: str = "",
 ) -> str:
     """Return a page that links to stories and has little text of its own."""
     named = f"<h2>{heading}</h2>" if heading else ""
-    text = f"{named}<h1>{introduction}</h1><p>{name}</p><ul>{entries(stories, picture=picture, visit=visit)}</ul>"
-    return page(f"{name} | {SITE}", text, menu)
+    text = f"{named}<h1>{INTRODUCTION}</h1><p>{name}</p><ul>{entries(stories, picture=picture, visit=visit)}</ul>"
+    return page(f"{name} | {SITE}", text, MENU)
 
 
 def entries(stories: list[str], *, picture: str = "", visit: str = "") -> str:

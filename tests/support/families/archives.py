@@ -47,8 +47,8 @@ def _titles(*slugs: str) -> str:
     return ul(*[link(f"/post/{slug}", _POSTS[slug][0]) for slug in slugs])
 
 
-def _archive(path: str, name: str, *slugs: str, side: str | None = None, site: Site = BLOG) -> Page:
-    return site.page(path, name, _listed(*slugs), side=side)
+def _archive(path: str, name: str, *slugs: str, side: str | None = None) -> Page:
+    return BLOG.page(path, name, _listed(*slugs), side=side)
 
 
 def _front(head: str | None, first: str) -> Page:

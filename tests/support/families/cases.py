@@ -60,10 +60,10 @@ def not_duplicate(name: str, kept: Page | tuple[Page, ...], new: Page, why: str)
     return Case(name, Expected.NOT_DUPLICATE, _several(kept), new, why)
 
 
-def part_and_whole(name: str, part: Page, whole: Page, why: str, *, needs_site: bool = False) -> tuple[Case, Case]:
+def part_and_whole(name: str, part: Page, whole: Page, why: str) -> tuple[Case, Case]:
     """Return two cases: the part is a duplicate of the whole, and the whole is not a duplicate of the part."""
     return (
-        duplicate(f"{name}, the part last", whole, part, why, needs_site=needs_site),
+        duplicate(f"{name}, the part last", whole, part, why),
         new(f"{name}, the whole last", part, whole, why),
     )
 

@@ -44,8 +44,8 @@ _LOST = (
 )
 
 
-def _lost(path: str, *appended: str, site: Site = CLUB) -> Page:
-    return site.page(path, "Page not found", p(_LOST), *appended, link("/", "Home page"))
+def _lost(path: str, *appended: str) -> Page:
+    return CLUB.page(path, "Page not found", p(_LOST), *appended, link("/", "Home page"))
 
 
 def _gone(path: str, name: str) -> Page:
