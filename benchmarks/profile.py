@@ -71,7 +71,7 @@ STEPS = {
     "writing thread: filing": ["index.transaction:Transaction.add"],
     "writing thread: settling": ["index.openclaims:end_claim"],
     "writing thread: what is kept once settled": ["rules.matcher:RuleMatcher.trim"],
-    "writing thread: learning the site": ["index.sitestore:SiteStore.count_page"],
+    "writing thread: learning the site": ["index.profiles:SiteStore.count_page"],
     "writing thread: counts of sites": ["rules.matcher:SiteCounter.count"],
 }
 """The functions of each step, as ``module:name`` within the package."""
