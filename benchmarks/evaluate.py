@@ -1,9 +1,9 @@
 """Precision and recall on the labelled pages, by their properties: ``python -m benchmarks.evaluate [FOLDER]``.
 
-These are the tables of ``crawler-dedup evaluate``, with rows for kinds of pages, for lengths of texts, for thin pages and
-all pairs if nothing is known about any site; a table of the outcomes for each DEDUP_MAX_DISTANCE; the mean over sites, each
-with the same weight; and how many of the grey pairs are dropped. The pairs of FOLDER have properties that the command does
-not read. ``-s NAME=VALUE`` is a setting.
+These are the tables of ``crawler-dedup evaluate``, with rows for kinds of pages, for lengths of texts, for thin pages
+and for all pairs if nothing is known about any site; the outcomes for each DEDUP_MAX_DISTANCE; the mean over sites,
+each with the same weight; and how many of the grey pairs are dropped. The pairs of FOLDER have properties that the
+command does not read. ``-s NAME=VALUE`` is a setting.
 """
 
 from __future__ import annotations

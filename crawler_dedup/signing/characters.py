@@ -22,24 +22,24 @@ WIDE_RANGES = (
 WIDE_PUNCTUATION_RANGES = "\u2026\u3000\uff01-\uff0f\uff1a-\uff20\uff3b-\uff3e\uff40\uff5b-\uff64"
 """Full-width punctuation: no part of any token, and in most Chinese texts the only characters that NFKC changes."""
 
-# What Unicode calls Default_Ignorable_Code_Point: soft hyphens, joiners, marks of direction, variation selectors, fillers.
-_IGNORABLE_RANGES = (
+IGNORABLE_RANGES = (
+    # Default_Ignorable_Code_Point in Unicode: soft hyphens, joiners, marks of direction, variation selectors, fillers.
     "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff"
-    "\uffa0\ufff0-\ufff8\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
-)
-# Vowel marks and other signs for reading Arabic, and tatweel, also in the forms that are alone. Madda and hamza, which
-# make other letters, are not among them.
-_ARABIC_SIGNS_RANGES = (
+    "\uffa0\ufff0-\ufff8"
+    # Vowel marks and other signs for reading Arabic, and tatweel, also in the forms that are alone. Madda and hamza, which
+    # make other letters, are not among them.
     "\u0610-\u061a\u0640\u064b-\u0652\u0656-\u065f\u0670\u06d6-\u06dc\u06df-\u06e4\u06e7\u06e8\u06ea-\u06ed\u0897-\u089f\u08ca-\u08e1"
-    "\u08e3-\u08ff\ufc5e-\ufc63\ufcf2-\ufcf4\ufe70-\ufe72\ufe74\ufe76-\ufe7f\U00010efa-\U00010eff"
+    "\u08e3-\u08ff\ufc5e-\ufc63\ufcf2-\ufcf4\ufe70-\ufe72\ufe74\ufe76-\ufe7f"
 )
+"""Characters below U+10000 that change no word."""
+_RARE_IGNORABLE_RANGES = "\U00010efa-\U00010eff\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
 
 HAN = re.compile(f"[{HAN_RANGES}]")
 """One Chinese character."""
 WIDE = re.compile(f"[{WIDE_RANGES}]")
 """One character that says more than a letter of the Latin alphabet."""
 
-_IGNORABLE = re.compile(f"[{_IGNORABLE_RANGES}{_ARABIC_SIGNS_RANGES}]")
+_IGNORABLE = re.compile(f"[{IGNORABLE_RANGES}{_RARE_IGNORABLE_RANGES}]")
 _ARABIC = re.compile("[\u0643\u064a-\u0652\u0670]")
 _FOLDED_ARABIC = {ord("\u064a"): "\u06cc", ord("\u0643"): "\u06a9"} | dict.fromkeys((*range(0x64B, 0x653), 0x670), "")
 

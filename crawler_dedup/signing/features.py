@@ -21,6 +21,7 @@ from xxhash import xxh3_64_intdigest
 from crawler_dedup.errors import BeyondLimits
 from crawler_dedup.signing.characters import (
     HAN_RANGES,
+    IGNORABLE_RANGES,
     LETTER,
     MARKS_RANGES,
     UNSPACED_RANGES,
@@ -53,7 +54,8 @@ _PIECE = 1 << 14
 _BMP = 0x10000
 _LAST_MARK = 0x1F000
 """Characters above this one (emoji, ideographs, tags, private use) do not combine."""
-_RARE_SCRIPTS = re.compile(f"[{chr(_BMP)}-{chr(_LAST_MARK - 1)}]")
+_RARE = re.compile(f"[{chr(_BMP)}-{chr(_LAST_MARK - 1)}\U000e0000-\U000e0fff]")
+"""One character above :data:`_BMP` that may be ignorable or combine."""
 
 LANGUAGES = (
     "arabic", "armenian", "basque", "catalan", "danish", "dutch", "english", "finnish", "french", "german", "greek", "hindi",
@@ -110,20 +112,34 @@ class Features:
 
 
 @cache
-def _too_many_marks(end: int) -> re.Pattern[str]:
-    """Match the combining marks after the first :data:`_MAX_MARKS` in a row, among the characters below *end*.
+def _marks(end: int) -> str:
+    """Return the combining marks among the characters below *end*, escaped for a set of a regular expression.
 
     A combining mark here is every character whose full decomposition begins with a character of a combining class
-    other than 0. Normalising sorts a row of them by their class, in time that grows with the square of its length.
-    A set of characters that are all below :data:`_BMP` is matched 20 times faster.
+    other than 0.
     """
-    marks = "".join(
+    return "".join(
         re.escape(character)
         for character in map(chr, range(0x80, end))
         if unicodedata.combining(character)
         or (unicodedata.decomposition(character) and unicodedata.combining(unicodedata.normalize("NFKD", character)[0]))
     )
-    return re.compile(f"[{marks}](?<=[{marks}]{{{_MAX_MARKS + 1}}})[{marks}]*")
+
+
+@cache
+def _too_many_marks(end: int) -> re.Pattern[str]:
+    """Match the combining marks after the first :data:`_MAX_MARKS` in a row, among the characters below *end*.
+
+    Normalising sorts a row of them by their class, in time that grows with the square of its length.
+    A set of characters that are all below :data:`_BMP` is matched 20 times faster.
+    """
+    return re.compile(f"[{_marks(end)}](?<=[{_marks(end)}]{{{_MAX_MARKS + 1}}})[{_marks(end)}]*")
+
+
+@cache
+def _droppable() -> re.Pattern[str]:
+    """Match one character below :data:`_BMP` that is ignorable, or a combining mark: most texts have none."""
+    return re.compile(f"[{IGNORABLE_RANGES}{_marks(_BMP)}]")
 
 
 def unify(text: str) -> str:
@@ -131,7 +147,12 @@ def unify(text: str) -> str:
 
     Case, full-width punctuation and Traditional characters, which :func:`normalise` folds too, remain different.
     """
-    return text if text.isascii() else _compose(_without_excess_marks(drop_ignorable(text)))
+    return text if text.isascii() else _compose(_drop_excess(text))
+
+
+def fold_words(text: str) -> str:
+    """Return *text* with its words as :func:`unify` returns them, in folded case; full-width punctuation becomes spaces."""
+    return _compose(_without_excess(text)).casefold() if not text.isascii() else text.lower()
 
 
 def check_length(text: str) -> None:
@@ -159,13 +180,15 @@ def normalise(text: str) -> str:
 
 def _without_excess(text: str) -> str:
     """Return *text* without full-width punctuation, characters that change no word, and marks beyond the limit for a row."""
-    return _without_excess_marks(_WIDE_PUNCTUATION.sub(" ", drop_ignorable(text)))
+    return _WIDE_PUNCTUATION.sub(" ", _drop_excess(text))
 
 
-def _without_excess_marks(text: str) -> str:
-    # Dropping other characters comes before: it makes rows of combining marks longer.
-    end = _LAST_MARK if _RARE_SCRIPTS.search(text) else _BMP
-    return _too_many_marks(end).sub("", text)
+def _drop_excess(text: str) -> str:
+    is_rare = _RARE.search(text) is not None
+    if not is_rare and not _droppable().search(text):
+        return text
+    # Dropping ignorable characters makes rows of combining marks longer.
+    return _too_many_marks(_LAST_MARK if is_rare else _BMP).sub("", drop_ignorable(text))
 
 
 def _compose(text: str, limit: float = inf) -> str:

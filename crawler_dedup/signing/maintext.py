@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from lxml.html import HtmlElement
 
-from crawler_dedup.signing.features import size_in_letters, unify
+from crawler_dedup.signing.features import fold_words, size_in_letters
 from crawler_dedup.signing.outline import Outline, read_outline
 from crawler_dedup.signing.parsing import find_title
 from crawler_dedup.signing.textblocks import Block
@@ -182,13 +182,13 @@ def _shares_of_title(words: AbstractSet[str], blocks: Iterable[Block], texts: Co
         if block.group in texts:
             lines.setdefault(block.group, []).append(block.text)
     # Line by line, which is quicker for lines of ASCII.
-    casefolded = {group: "\n".join([unify(line).casefold() for line in parts]) for group, parts in lines.items()}
+    casefolded = {group: "\n".join([fold_words(line) for line in parts]) for group, parts in lines.items()}
     return {group: sum([word in text for word in words]) / len(words) for group, text in casefolded.items()}
 
 
 def _words_of(line: str) -> frozenset[str]:
     """Return the words of *line*. In scripts without spaces, pairs of letters are taken for words."""
-    words = _WORDS.findall(unify(line).casefold())
+    words = _WORDS.findall(fold_words(line))
     if line.isascii():
         return frozenset(words)
     distinct: set[str] = set()

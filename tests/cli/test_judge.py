@@ -4,7 +4,6 @@ import json
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -148,15 +147,6 @@ def test_answers_become_a_labelled_folder_with_stored_texts_and_do_not_contain_t
     check_folder(tmp_path / "index" / "judged", {(COPIES[0], KEPT): 1, (COPIES[1], KEPT): 0})
     lines = (tmp_path / "index" / "judged" / "answers.jsonl").read_bytes().splitlines()
     assert [json.loads(line)["entry"]["text"] for line in lines] == ["", ""]
-
-
-@pytest.fixture
-def live(tmp_path: Path) -> Iterator[Site]:
-    """Yield a site of which an index knows: a page, and two copies that were dropped."""
-    paths = ["/kept", "/copy", "/gone"]
-    with Site({path: html(article(1, count=300, frame=path)) for path in paths}) as site:
-        check_pages(tmp_path / "index", {site.url + path: article(1, count=300, frame=path) for path in paths})
-        yield site
 
 
 def test_answers_become_a_labelled_folder_with_fetched_pages(live: Site, tmp_path: Path) -> None:

@@ -220,6 +220,12 @@ def drop(directory: Path, site: Site, *paths: str, **options: Any) -> None:
     site.asked.clear()
 
 
+@pytest.fixture
+def site() -> Iterator[Site]:
+    with Site({}) as opened:
+        yield opened
+
+
 def waiting(directory: Path) -> list[tuple[str, int]]:
     """Return the restorations that wait for a crawl: the end of the address, and the number of failures."""
     with closing(opening.open_index(directory / "index")) as pages:
@@ -227,66 +233,62 @@ def waiting(directory: Path) -> list[tuple[str, int]]:
     return [(each.urls[0].rpartition("/")[2], each.restorations[0].failures) for each in overrides if each.restorations]
 
 
-def test_a_crawl_that_is_killed_in_the_middle_loses_no_restored_page(tmp_path: Path) -> None:
-    with Site({}) as site:
-        drop(tmp_path, site, "/a", "/b")
-        site.pages["/b"] = twin("/next", text="b")
+def test_a_crawl_that_is_killed_in_the_middle_loses_no_restored_page(tmp_path: Path, site: Site) -> None:
+    drop(tmp_path, site, "/a", "/b")
+    site.pages["/b"] = twin("/next", text="b")
 
-        def kill() -> Answer:
-            running.kill()
-            return html(article("next"))
+    def kill() -> Answer:
+        running.kill()
+        return html(article("next"))
 
-        site.pages["/next"] = kill
-        running = start(tmp_path, site)
-        running.log()
-        assert site.paths() == ["/a", "/b", "/next"]
-        assert waiting(tmp_path) == [("a", 0), ("b", 0)]
-        site.pages["/next"] = html(article("next"))
-        again = run(tmp_path, site)
-        assert sorted(again.paths()) == ["/a", "/b", "/next"]
-        assert again.counts()["restored"] == 2
-        assert waiting(tmp_path) == []
+    site.pages["/next"] = kill
+    running = start(tmp_path, site)
+    running.log()
+    assert site.paths() == ["/a", "/b", "/next"]
+    assert waiting(tmp_path) == [("a", 0), ("b", 0)]
+    site.pages["/next"] = html(article("next"))
+    again = run(tmp_path, site)
+    assert sorted(again.paths()) == ["/a", "/b", "/next"]
+    assert again.counts()["restored"] == 2
+    assert waiting(tmp_path) == []
 
 
 @pytest.mark.parametrize("answer", [html("busy", 503), html(f"fails {article('other')}")], ids=["status", "callback"])
-def test_a_page_that_fails_in_three_crawls_is_not_requested_again(tmp_path: Path, answer: Answer) -> None:
-    with Site({}) as site:
-        drop(tmp_path, site, "/a", "/b")
-        site.pages["/a"] = answer
-        for failures in (1, 2):
-            assert run(tmp_path, site).lines("WARNING", "not requested again") == []
-            assert waiting(tmp_path) == [("a", failures)]
-        (line,) = run(tmp_path, site).lines("WARNING", "not requested again")
-        assert f"{site.url}/a is not requested again" in line
-        assert waiting(tmp_path) == []
-        assert run(tmp_path, site).items == []
-        assert site.paths() == ["/a", "/b", "/a", "/a"]
+def test_a_page_that_fails_in_three_crawls_is_not_requested_again(tmp_path: Path, answer: Answer, site: Site) -> None:
+    drop(tmp_path, site, "/a", "/b")
+    site.pages["/a"] = answer
+    for failures in (1, 2):
+        assert run(tmp_path, site).lines("WARNING", "not requested again") == []
+        assert waiting(tmp_path) == [("a", failures)]
+    (line,) = run(tmp_path, site).lines("WARNING", "not requested again")
+    assert f"{site.url}/a is not requested again" in line
+    assert waiting(tmp_path) == []
+    assert run(tmp_path, site).items == []
+    assert site.paths() == ["/a", "/b", "/a", "/a"]
 
 
 def test_a_page_that_is_gone_is_not_requested_again_but_a_dead_link_of_a_restored_page_ends_nothing(
-    tmp_path: Path,
+    tmp_path: Path, site: Site
 ) -> None:
-    with Site({}) as site:
-        drop(tmp_path, site, "/a", "/b")
-        del site.pages["/a"]
-        site.pages["/b"] = twin("/dead", text="b")
-        crawl = run(tmp_path, site)
-        (line,) = crawl.lines("WARNING", "not requested again")
-        assert f"{site.url}/a is not requested again: it is gone" in line
-        assert (crawl.paths(), crawl.counts()["restored"]) == (["/b"], 1)
-        assert site.paths() == ["/a", "/b", "/dead"]
-        assert waiting(tmp_path) == []
+    drop(tmp_path, site, "/a", "/b")
+    del site.pages["/a"]
+    site.pages["/b"] = twin("/dead", text="b")
+    crawl = run(tmp_path, site)
+    (line,) = crawl.lines("WARNING", "not requested again")
+    assert f"{site.url}/a is not requested again: it is gone" in line
+    assert (crawl.paths(), crawl.counts()["restored"]) == (["/b"], 1)
+    assert site.paths() == ["/a", "/b", "/dead"]
+    assert waiting(tmp_path) == []
 
 
-def test_a_restored_page_that_redirects_is_kept_at_its_new_address(tmp_path: Path) -> None:
-    with Site({}) as site:
-        drop(tmp_path, site, "/a")
-        site.pages.update({"/a": redirect("/new"), "/new": twin(text="new")})
-        assert run(tmp_path, site).paths() == ["/new"]
-        assert waiting(tmp_path) == []
-        assert run(tmp_path, site, "/kept", "/new").paths() == ["/kept", "/new"]
-        with closing(opening.open_index(tmp_path / "index")) as pages:
-            assert all(override.since for override in pages.list_overrides())
+def test_a_restored_page_that_redirects_is_kept_at_its_new_address(tmp_path: Path, site: Site) -> None:
+    drop(tmp_path, site, "/a")
+    site.pages.update({"/a": redirect("/new"), "/new": twin(text="new")})
+    assert run(tmp_path, site).paths() == ["/new"]
+    assert waiting(tmp_path) == []
+    assert run(tmp_path, site, "/kept", "/new").paths() == ["/kept", "/new"]
+    with closing(opening.open_index(tmp_path / "index")) as pages:
+        assert all(override.since for override in pages.list_overrides())
 
 
 @pytest.mark.parametrize(
@@ -296,58 +298,58 @@ def test_a_restored_page_that_redirects_is_kept_at_its_new_address(tmp_path: Pat
         ("parse_page", "parse_old", "has no method 'parse_old'"),
     ],
 )
-def test_parse_gets_a_page_whose_callback_is_not_there(tmp_path: Path, old: str, new: str, reason: str) -> None:
-    with Site({}) as site:
-        source = SPIDER.replace(old, new).replace("yield {**seen", "yield {**seen")
-        if "lambda" in new:
-            source = source.replace("lambda response, **_: None", "lambda response, **_: self.parse_page(response, 1)")
-        drop(tmp_path, site, "/a", source=source)
-        crawl = run(tmp_path, site)
-        (line,) = crawl.lines("WARNING", "is requested again with the callback `parse`")
-        assert reason in line
-        assert [item.get("by") for item in crawl.items] == [None]
-        assert waiting(tmp_path) == []
+def test_parse_gets_a_page_whose_callback_is_not_there(
+    tmp_path: Path, old: str, new: str, reason: str, site: Site
+) -> None:
+    source = SPIDER.replace(old, new).replace("yield {**seen", "yield {**seen")
+    if "lambda" in new:
+        source = source.replace("lambda response, **_: None", "lambda response, **_: self.parse_page(response, 1)")
+    drop(tmp_path, site, "/a", source=source)
+    crawl = run(tmp_path, site)
+    (line,) = crawl.lines("WARNING", "is requested again with the callback `parse`")
+    assert reason in line
+    assert [item.get("by") for item in crawl.items] == [None]
+    assert waiting(tmp_path) == []
 
 
-def test_a_job_on_disk_requests_a_restored_page_once(tmp_path: Path) -> None:
-    with Site({}) as site:
-        drop(tmp_path, site, "/a", "/b")
+def test_a_job_on_disk_requests_a_restored_page_once(tmp_path: Path, site: Site) -> None:
+    drop(tmp_path, site, "/a", "/b")
 
-        def interrupt() -> Answer:
-            running.interrupt()
-            return twin(text="/a")
+    def interrupt() -> Answer:
+        running.interrupt()
+        return twin(text="/a")
 
-        site.pages["/a"] = interrupt
-        running = start(tmp_path, site, JOBDIR=str(tmp_path / "job"))
-        running.log()
-        assert site.paths() == ["/a"]
-        assert waiting(tmp_path) == [("b", 0)]
-        site.asked.clear()
-        crawl = run(tmp_path, site, JOBDIR=str(tmp_path / "job"))
-        assert (crawl.paths(), site.paths()) == (["/b"], ["/b"])
-        assert crawl.notes == []  # the errback of the repeated request was not called
-        assert waiting(tmp_path) == []
-
-
-def test_a_page_that_cannot_be_requested_keeps_no_other_from_being_requested(tmp_path: Path) -> None:
-    with Site({}) as site:
-        drop(tmp_path, site, "/a")
-        restoration = Restoration("walker", DroppedRequest())
-        with closing(opening.open_to_write(tmp_path / "index")) as pages:
-            pages.add_overrides([Override("keep", ("http://[no-host/x",), restorations=(restoration,))])
-        crawl = run(tmp_path, site)
-        assert crawl.paths() == ["/a"]
-        (line,) = crawl.lines("WARNING", "cannot be requested again")
-        assert "http://[no-host/x cannot be requested again in this crawl: Invalid" in line
-        assert waiting(tmp_path) == [("x", 1)]
+    site.pages["/a"] = interrupt
+    running = start(tmp_path, site, JOBDIR=str(tmp_path / "job"))
+    running.log()
+    assert site.paths() == ["/a"]
+    assert waiting(tmp_path) == [("b", 0)]
+    site.asked.clear()
+    crawl = run(tmp_path, site, JOBDIR=str(tmp_path / "job"))
+    assert (crawl.paths(), site.paths()) == (["/b"], ["/b"])
+    assert crawl.notes == []  # the errback of the repeated request was not called
+    assert waiting(tmp_path) == []
 
 
-def test_a_link_that_leads_to_a_restored_page_is_not_requested_however_it_is_written(tmp_path: Path) -> None:
-    with Site({}) as site:
-        drop(tmp_path, site, "/a?x=1&y=2", "/b")
-        site.pages["/b"] = twin("/a?y=2&x=1#end", text="b")
-        assert sorted(run(tmp_path, site).paths()) == ["/a?x=1&y=2", "/b"]
-        assert site.paths() == ["/a?x=1&y=2", "/b"]
+def test_a_page_that_cannot_be_requested_keeps_no_other_from_being_requested(tmp_path: Path, site: Site) -> None:
+    drop(tmp_path, site, "/a")
+    restoration = Restoration("walker", DroppedRequest())
+    with closing(opening.open_to_write(tmp_path / "index")) as pages:
+        pages.add_overrides([Override("keep", ("http://[no-host/x",), restorations=(restoration,))])
+    crawl = run(tmp_path, site)
+    assert crawl.paths() == ["/a"]
+    (line,) = crawl.lines("WARNING", "cannot be requested again")
+    assert "http://[no-host/x cannot be requested again in this crawl: Invalid" in line
+    assert waiting(tmp_path) == [("x", 1)]
+
+
+def test_a_link_that_leads_to_a_restored_page_is_not_requested_however_it_is_written(
+    tmp_path: Path, site: Site
+) -> None:
+    drop(tmp_path, site, "/a?x=1&y=2", "/b")
+    site.pages["/b"] = twin("/a?y=2&x=1#end", text="b")
+    assert sorted(run(tmp_path, site).paths()) == ["/a?x=1&y=2", "/b"]
+    assert site.paths() == ["/a?x=1&y=2", "/b"]
 
 
 def test_a_restored_page_with_which_the_spider_starts_is_requested_again_only_if_that_request_says_more(
@@ -363,26 +365,24 @@ def test_a_restored_page_with_which_the_spider_starts_is_requested_again_only_if
         assert waiting(tmp_path) == []
 
 
-def test_a_page_that_another_crawl_fails_to_restore_at_the_same_time_is_restored(tmp_path: Path) -> None:
-    with Site({}) as site:
-        drop(tmp_path, site, "/a")
+def test_a_page_that_another_crawl_fails_to_restore_at_the_same_time_is_restored(tmp_path: Path, site: Site) -> None:
+    drop(tmp_path, site, "/a")
 
-        def fail_in_another_crawl() -> Answer:
-            site.pages["/a"] = html("busy", 503)
-            run(tmp_path / "other", site, DEDUP_DIR=str(tmp_path / "index"))
-            assert waiting(tmp_path) == [("a", 1)]
-            return twin(text="a")
+    def fail_in_another_crawl() -> Answer:
+        site.pages["/a"] = html("busy", 503)
+        run(tmp_path / "other", site, DEDUP_DIR=str(tmp_path / "index"))
+        assert waiting(tmp_path) == [("a", 1)]
+        return twin(text="a")
 
-        site.pages["/a"] = fail_in_another_crawl
-        assert run(tmp_path, site).paths() == ["/a"]
-        assert waiting(tmp_path) == []
+    site.pages["/a"] = fail_in_another_crawl
+    assert run(tmp_path, site).paths() == ["/a"]
+    assert waiting(tmp_path) == []
 
 
-def test_a_dry_run_restores_nothing(tmp_path: Path) -> None:
-    with Site({}) as site:
-        drop(tmp_path, site, "/a")
-        assert run(tmp_path, site, DEDUP_ACTION="mark").items == []
-        assert waiting(tmp_path) == [("a", 0)]
+def test_a_dry_run_restores_nothing(tmp_path: Path, site: Site) -> None:
+    drop(tmp_path, site, "/a")
+    assert run(tmp_path, site, DEDUP_ACTION="mark").items == []
+    assert waiting(tmp_path) == [("a", 0)]
 
 
 def test_what_cannot_be_restored_is_said(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crawler_dedup import Config, Decision, IndexMismatch, IndexUnusable, SignedPage, Verdict
+from crawler_dedup import Config, Decision, IndexUnusable, SignedPage, Verdict
 from crawler_dedup.decision import BEING_HANDLED
 from crawler_dedup.errors import IndexDamaged, IndexMissing
 from crawler_dedup.index.decider import RunContext
@@ -104,12 +104,6 @@ def _look_and_offer(store: Index, seed: int) -> None:
             store.offer([page(1000 + number, flipped(source, signature, 20))], MATCHER, context[1]).result()
 
 
-def test_a_page_without_a_signature_is_unchecked(backend: Index) -> None:
-    unsigned = SignedPage(key="1", url="http://a/", scope="", unsigned="too little text")
-    decision = backend.preview(unsigned, MATCHER)
-    assert (decision.verdict, decision.reason) == (Verdict.UNCHECKED, "too little text")
-
-
 def test_expired_pages_are_no_representatives(backend: Index) -> None:
     backend.offer([page(1, 0)], MATCHER, RunContext(clock=lambda: 1000)).result()
     for now, verdict in ((1100, Verdict.DUPLICATE), (1101, Verdict.NEW)):
@@ -191,12 +185,6 @@ def test_an_index_that_is_just_being_created_is_not_an_index_yet(tmp_path: Path)
         txn.drop(env.open_db(b"runs", txn))
     with pytest.raises(IndexMissing):
         DirectoryIndex.attach(tmp_path, readonly=True)
-
-
-def test_an_index_of_another_configuration_is_refused(tmp_path: Path) -> None:
-    open_store(tmp_path).close()
-    with pytest.raises(IndexMismatch, match="scheme: it has 'test' / you have 'other'"):
-        DirectoryIndex.attach(tmp_path, {"scheme": "other"}, readonly=True)
 
 
 def test_an_index_that_was_opened_for_reading_refuses_to_be_written(store: DirectoryIndex, tmp_path: Path) -> None:

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
+import pty
 import re
+import struct
 import subprocess
 import sys
+import termios
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -99,6 +104,24 @@ def command(
         variables: more environment variables.
     """
     return processes.run([PROGRAM, *map(str, arguments)], cwd=directory, env=environment(**variables), fresh=fresh)
+
+
+def in_terminal(columns: int, *arguments: object) -> str:
+    """Return what a command prints on a terminal of this width, without escape sequences."""
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
+    variables = environment(TERM="xterm")
+    del variables["COLUMNS"]
+    words = ["-m", "crawler_dedup", *map(str, arguments)]
+    process = processes.start(words, env=variables, stdin=theirs, stdout=theirs, stderr=subprocess.DEVNULL)
+    os.close(theirs)
+    output = b""
+    with suppress(OSError):  # the last process that had it open has ended
+        while block := os.read(ours, 1 << 16):
+            output += block
+    os.close(ours)
+    assert process.wait(timeout=60) == 0
+    return re.sub(r"\x1b\[[0-9;]*m", "", output.decode()).replace("\r\n", "\n")
 
 
 def check_pages(

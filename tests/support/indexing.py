@@ -210,6 +210,19 @@ def first_line(process: Process) -> str:
     return line
 
 
+def write_line(process: Process, line: str) -> None:
+    """Write a line to the input of a program."""
+    assert process.stdin is not None
+    process.stdin.write(f"{line}\n")
+    process.stdin.flush()
+
+
+def ask(process: Process, line: str) -> str:
+    """Write a line to the input of a program, and return the next line of its output."""
+    write_line(process, line)
+    return first_line(process)
+
+
 @contextmanager
 def running_program(code: str, *arguments: object) -> Iterator[Process]:
     """Yield a program that has printed its first line, and kill it at the end if it still runs."""
