@@ -53,7 +53,7 @@ _NAMES = {
     "signedpage": "SignedPage",
     "signing.schemes.scheme": "Agreement Scheme ValueScheme option",
     "signing.text": "Text",
-    "transfer.export": "Export",
+    "transfer": "Export",
 }
 _MODULES = {name: module for module, names in _NAMES.items() for name in names.split()}
 __all__ = list(_MODULES)
