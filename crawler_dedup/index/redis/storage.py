@@ -172,7 +172,9 @@ class ServerStorage(Storage):
 
     def require_own_run(self, run: int) -> None:
         if run in self._client.runs.dead:
-            raise IndexGone("This run was silent for too long, so that it counts as dead: open the index again.")
+            raise IndexGone(
+                "This run has shown no sign of life for a minute, so it counts as dead: open the index again."
+            )
 
     def header(self) -> Header | None:
         return self._header
