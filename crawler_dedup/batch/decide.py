@@ -10,8 +10,7 @@ from typing import IO, NamedTuple
 import numpy as np
 
 from crawler_dedup.batch.neighbours import Places
-from crawler_dedup.batch.rows import StoredPages, format_memory
-from crawler_dedup.batch.shard import decode_page
+from crawler_dedup.batch.shard import StoredPages, decode_page, format_memory
 from crawler_dedup.decision import Match, Verdict
 from crawler_dedup.errors import DedupError
 from crawler_dedup.hashes import Numbers

@@ -19,10 +19,9 @@ from crawler_dedup.config import Config
 from crawler_dedup.index import opening
 from crawler_dedup.index.records import Record
 from crawler_dedup.inspection.compare import InspectedPage, inspect_page
-from crawler_dedup.inspection.comparison import compare_pages, find_lacks, find_nearest, find_similar
+from crawler_dedup.inspection.comparison import PairSites, compare_pages, find_lacks, find_nearest, find_similar
 from crawler_dedup.inspection.fetching import fetch_page
 from crawler_dedup.inspection.history import JOURNAL_PASSES, AddressHistory, PageHistory, find_history
-from crawler_dedup.inspection.sites import PairSites
 from crawler_dedup.inspection.stored import id_of
 from crawler_dedup.journal.entry import Entry
 from crawler_dedup.journal.reader import format_period

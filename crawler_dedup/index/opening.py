@@ -12,7 +12,7 @@ from crawler_dedup.errors import IndexDamaged, IndexGone, IndexMissing
 from crawler_dedup.index.index import Index
 from crawler_dedup.index.lmdb.engine import DATA_FILE, damaged_error
 from crawler_dedup.index.lmdb.index import DirectoryIndex
-from crawler_dedup.index.lmdb.runlocks import is_run_alive
+from crawler_dedup.index.lmdb.locks import is_run_alive
 from crawler_dedup.index.location import Location, ServerAddress
 from crawler_dedup.index.profiles import FrozenProfiles
 from crawler_dedup.index.records import Record

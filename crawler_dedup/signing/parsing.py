@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from contextlib import suppress
+from itertools import islice
 from typing import cast
 
 import numpy as np
@@ -33,7 +34,11 @@ _BRACKETS_A_NODE = 4
 _PIECE = 64 << 10
 _PARSER_DEPTH = 2048
 """Depth of nesting at which libxml2 ends the tree of a page."""
-_ATTRIBUTE_CHARS = 3  # white space and a name: few names have one letter
+_ATTRIBUTE_BYTES = 3  # white space and a name: few names have one letter
+_TAG = re.compile(rb"<[a-zA-Z][^>]*")  # up to the first ">", which may be a part of a value
+# A value in quotation marks that contains ">", up to the first one: only such values continue a tag beyond it.
+_BEGINNING_OF_VALUE = re.compile(rb"""=\s*"[^">]*>|=\s*'[^'>]*>""")
+_MOST_VALUES = 64  # for each of them, the end is searched
 # Elements without content that some versions of libxml2 take for containers of what follows them.
 _EMPTY = ("bgsound", "embed", "keygen", "wbr")
 _EMPTY_TAG = re.compile(rf"<({'|'.join(_EMPTY)})(?=[\s/>])[^<>]*>", re.IGNORECASE)
@@ -127,12 +132,10 @@ def check_body(body: bytes, max_bytes: int) -> None:
 
 def check_attributes(text: str) -> None:
     """Raise :class:`BeyondLimits` for a page whose elements have so many attributes that building the tree takes long."""
-    if len(text) < _ATTRIBUTE_CHARS * MAX_ATTRIBUTES:
+    if len(text) < _ATTRIBUTE_BYTES * MAX_ATTRIBUTES:
         return
     body = text.replace("\0", "").encode("utf-8", "replace")
-    separates = np.frombuffer(body.translate(_BEFORE_ATTRIBUTE), dtype=np.bool_)
-    # The positions that follow a separator of attributes.
-    if np.count_nonzero(separates[:-1] > separates[1:]) <= MAX_ATTRIBUTES:
+    if not _may_have_many_attributes(body):
         return
     # Without a tree the same parser takes linear time, and it alone knows what is a script or a comment.
     counter = _AttributeCounter()
@@ -147,6 +150,23 @@ def check_attributes(text: str) -> None:
             parser.feed(body[start : start + _PIECE])
     if counter.squares > MAX_ATTRIBUTES**2:
         raise BeyondLimits("too many attributes")
+
+
+def _may_have_many_attributes(body: bytes) -> bool:
+    """Return whether the longest tag of *body* may have too many attributes, given how many all tags may have together."""
+    values = [value.end() for value in islice(_BEGINNING_OF_VALUE.finditer(body), _MOST_VALUES + 1)]
+    # After such a value, which ends with either mark, the tag goes on up to the next ">".
+    ends = {body.find(mark, end) for end in values for mark in (b'"', b"'")} - {-1}
+    rests = [body[end:].partition(b">")[0] for end in ends]
+    allowed = _ATTRIBUTE_BYTES * MAX_ATTRIBUTES**2 // len(body) - sum(map(_most_attributes, rests))
+    long = [tag for tag in _TAG.findall(body) if len(tag) > _ATTRIBUTE_BYTES * allowed]
+    return len(values) > _MOST_VALUES or max(map(_most_attributes, long), default=0) > allowed
+
+
+def _most_attributes(tag: bytes) -> int:
+    """Return an upper bound of the number of attributes in *tag*: the number of its positions that follow a separator."""
+    separates = np.frombuffer(tag.translate(_BEFORE_ATTRIBUTE), dtype=np.bool_)
+    return int(np.count_nonzero(separates[:-1] > separates[1:]))
 
 
 class _TooDeep(Exception):

@@ -20,10 +20,19 @@ from crawler_dedup.signedpage import escape_surrogates
 from crawler_dedup.signing.schemes.winnowing import Pieces, Positions
 from crawler_dedup.system.compression import compress, decompress
 from crawler_dedup.system.files import open_replacement
-from crawler_dedup.works.comparison import Comparison, compare, pair_runs
+from crawler_dedup.works.comparison import (
+    LEAST_LETTERS,
+    SCHEMES,
+    Comparison,
+    Letters,
+    Scheme,
+    compare,
+    find_scheme,
+    pair_runs,
+    read_letters,
+)
 from crawler_dedup.works.database import Database
 from crawler_dedup.works.documents import Document, read_content, read_document
-from crawler_dedup.works.letters import LEAST_LETTERS, SCHEMES, Letters, Scheme, find_scheme, read_letters
 
 FILE = "library.sqlite"
 _SCHEMA = """

@@ -12,9 +12,7 @@ from msgspec.structs import replace
 from crawler_dedup import Config
 from crawler_dedup.index import opening
 from crawler_dedup.index.lmdb.index import DirectoryIndex
-from crawler_dedup.inspection.history import AddressHistory, find_history
 from crawler_dedup.journal.entry import Entry, run_started
-from crawler_dedup.journal.reader import Journals
 from crawler_dedup.signing.signer import Signer, config_from_spec
 from tests.support.commandline import (
     FIRST,
@@ -60,11 +58,6 @@ def why(url: str, *arguments: object, status: int = 0) -> Result:
 
 def lines(result: Result) -> list[str]:
     return [line.strip() for line in result.stdout.splitlines()]
-
-
-def history(url: str, directory: Path) -> AddressHistory:
-    with closing(opening.open_index(directory)) as pages:
-        return find_history(url, pages, Journals.beside(directory, "journal-%(time)s.jsonl"), lambda _: None)
 
 
 # What became of a page
@@ -327,9 +320,7 @@ def test_of_two_simultaneous_runs_the_later_line_counts(index: Path) -> None:
     entry = entry_of_copy(index)
     write(index / FIRST, [replace(entry, time="2099-01-01T00:30:00.000Z", duplicate_of=OTHER)])
     write(index / SECOND, [replace(entry, time="2099-01-01T00:10:00.000Z")])
-    (page,) = history(COPY, index).scopes.values()
-    assert page.outcome is not None
-    assert page.outcome.duplicate_of == OTHER
+    assert lines(why(COPY, index))[0] == f"{COPY} was dropped: a duplicate of {OTHER}."
 
 
 # Both texts

@@ -19,6 +19,7 @@ from crawler_dedup.index.decider import RunContext
 from crawler_dedup.index.header import Header
 from crawler_dedup.index.lmdb.index import DirectoryIndex
 from crawler_dedup.index.records import Record, encode
+from crawler_dedup.signedpage import PageKind
 from crawler_dedup.signing.lookup import lookup_of
 from crawler_dedup.signing.schemes import SimHash
 from crawler_dedup.system.compression import zstd
@@ -305,6 +306,8 @@ def test_a_row_is_an_encoded_record() -> None:
         row(kind=3),
         row(cover=b"\2\0t"),
         row(links=b"12345"),
+        row(kind=PageKind.THIN, value=b"abc"),  # a part of a key
+        row(kind=PageKind.THIN, value=bytes(range(64))),  # more keys than a page has
         row(signature=-5),
         row((0, [])),
         row((3, float("nan"))),

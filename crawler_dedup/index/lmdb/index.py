@@ -17,7 +17,7 @@ from crawler_dedup.index.index import Index
 from crawler_dedup.index.jobs import WRITE_SECONDS
 from crawler_dedup.index.lmdb.engine import KEEP_MAP_SIZE, disk_bytes
 from crawler_dedup.index.lmdb.environment import Environment
-from crawler_dedup.index.lmdb.runlocks import RunLock, lock_file, remove_dead_locks
+from crawler_dedup.index.lmdb.locks import RunLock, lock_file, remove_dead_locks
 from crawler_dedup.index.lmdb.storage import Databases, DirectoryStorage
 from crawler_dedup.index.lmdb.verification import find_problems
 from crawler_dedup.index.packing import RecentRows
