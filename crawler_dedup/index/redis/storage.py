@@ -34,7 +34,7 @@ from crawler_dedup.index.runs import run_name
 from crawler_dedup.index.storage import Storage
 
 LOCK_SECONDS = 2.0
-"""Seconds after which the lock of a transaction expires. Each attempt to repeat the transaction has twice as long."""
+"""Seconds after which the lock of a transaction expires. Each attempt to repeat it has twice as long, up to 16."""
 _LOCK_PAUSE = 0.002
 _LOCK_PATIENCE = 30.0
 _MARK_SECONDS = 60
@@ -84,7 +84,7 @@ class Client:
         self.connection.ensure()
         while time.monotonic() < until:
             keys = self.keys
-            lock = (b"SET", keys.lock, self._name, b"NX", b"PX", round(1000 * LOCK_SECONDS) << attempt)
+            lock = (b"SET", keys.lock, self._name, b"NX", b"PX", round(1000 * LOCK_SECONDS) << min(attempt, 3))
             *_, meta, state = run(
                 (b"UNWATCH",),
                 (b"SET", keys.mark(self._name), b"", b"EX", _MARK_SECONDS),

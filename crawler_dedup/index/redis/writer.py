@@ -25,7 +25,7 @@ from crawler_dedup.index.transaction import OVERRIDES_VERSION, Transaction, numb
 MOST_PAGES = 64
 """Maximum number of pages about which one job decides: others wait for the lock while its transaction lasts."""
 _MOST_JOBS = 16
-_ATTEMPTS = 3
+_ATTEMPTS = 8
 
 
 class Writer(JobThread):
@@ -65,7 +65,7 @@ class Writer(JobThread):
                 job.future.set_result(result)
 
     def _attempt(self, jobs: Sequence[Job]) -> list[Any]:
-        """Run *jobs* in one transaction, and again if its lock has expired; return their results."""
+        """Run *jobs* in one transaction, and again if its lock expired or the index was emptied; return their results."""
         for attempt in range(_ATTEMPTS):
             storage = self._client.begin(attempt)
             txn = self._make_transaction(storage, {})
@@ -79,7 +79,7 @@ class Writer(JobThread):
                 raise
             if self._client.commit(storage, storage.changes()):
                 return results
-        raise IndexUnusable("The lock of the index expired while pages were being decided.")
+        raise IndexUnusable("The lock of the index expired, or the index was emptied, whenever it was to be changed.")
 
 
 def read_ahead(storage: ServerStorage, txn: Transaction, needs: Sequence[Needs]) -> None:
