@@ -86,7 +86,7 @@ def judge(
             _fetch_missing(review)
         _ask_about(list(map(review.table.drop_of, entries)), review, selection, fetches=fetch)
         if not entries:
-            click.echo("No drop is left to judge among those that were selected.")
+            click.echo("No selected drop is left to judge.")
         if len(review.answers):
             _print_answers(review.answers)
 
