@@ -209,7 +209,7 @@ def find(
     \b
     Examples:
       crawler-dedup batch find signed -o decisions
-      crawler-dedup batch find signed --order -size -s DEDUP_MAX_DISTANCE=3 -o decisions
+      crawler-dedup batch find signed -s DEDUP_MAX_DISTANCE=3 -o decisions
     """
     require_extra(*_EXTRA)
     from crawler_dedup.batch.find import find_duplicates  # noqa: PLC0415  (needs an extra)
