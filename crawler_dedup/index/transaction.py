@@ -22,11 +22,10 @@ from crawler_dedup.index.layout import (
     place_of_signature,
 )
 from crawler_dedup.index.limits import MAX_ALIASES, MAX_REPRESENTATIVES, MAX_UNDER_TITLE
-from crawler_dedup.index.overrides import Override, Overrides
-from crawler_dedup.index.packing import RecentRows, pack, unpack, unpack_sound
+from crawler_dedup.index.overrides import KnownOverrides, Override, Overrides
 from crawler_dedup.index.profiles import FrozenProfiles, SiteStore
 from crawler_dedup.index.protocols import Filing
-from crawler_dedup.index.records import Record, hash_scope, name_page
+from crawler_dedup.index.records import Record, hash_scope, name_page, pack, unpack, unpack_sound
 from crawler_dedup.index.runs import Alive, Runs
 from crawler_dedup.index.storage import Storage
 
@@ -49,7 +48,7 @@ class Transaction:
 
     Args:
         alive: which runs are alive: the jobs of this transaction share it.
-        recent: what all transactions remember.
+        known: the overrides that were read last.
         frozen: profiles of sites to use instead of those in the index, which are not changed then.
 
     Attributes:
@@ -58,12 +57,12 @@ class Transaction:
     """
 
     def __init__(
-        self, storage: Storage, alive: Alive, recent: RecentRows, frozen: FrozenProfiles | None = None
+        self, storage: Storage, alive: Alive, known: KnownOverrides, frozen: FrozenProfiles | None = None
     ) -> None:
         self.runs = Runs(storage, alive)
         self.sites = SiteStore(storage, frozen)
         self._storage = storage
-        self._recent = recent
+        self._known = known
         self._highest = 0  # of the numbers of records that were read
         self.header = storage.header
         self.count = storage.count_records
@@ -264,10 +263,10 @@ class Transaction:
         """
         stored = self._storage.read(OVERRIDES, OVERRIDES_VERSION)
         version = b"" if stored is None else bytes(stored)
-        known, overrides = self._recent.overrides  # replaced in one step
-        if known != version:
+        version_known, overrides = self._known.latest  # replaced in one step
+        if version_known != version:
             overrides = Overrides(map(_require_readable, self._read_overrides()))
-            self._recent.overrides = version, overrides
+            self._known.latest = version, overrides
         return overrides
 
     def list_overrides(self) -> list[Override]:

@@ -20,7 +20,7 @@ from crawler_dedup.index.lmdb.environment import Environment
 from crawler_dedup.index.lmdb.locks import RunLock, lock_file, remove_dead_locks
 from crawler_dedup.index.lmdb.storage import Databases, DirectoryStorage
 from crawler_dedup.index.lmdb.verification import find_problems
-from crawler_dedup.index.packing import RecentRows
+from crawler_dedup.index.overrides import KnownOverrides
 from crawler_dedup.index.profiles import FrozenProfiles
 from crawler_dedup.index.protocols import Filing
 from crawler_dedup.index.runs import Alive, Run
@@ -39,7 +39,7 @@ class DirectoryIndex(Index):
         self.environment = environment
         self._databases = Databases(environment)
         self._frozen = frozen
-        self._recent = RecentRows()
+        self._known = KnownOverrides()
 
     @classmethod
     def open(
@@ -166,4 +166,4 @@ class DirectoryIndex(Index):
             yield self._transaction(txn, {})
 
     def _transaction(self, txn: lmdb.Transaction, alive: Alive) -> Transaction:
-        return Transaction(DirectoryStorage(self._databases, txn), alive, self._recent, self._frozen)
+        return Transaction(DirectoryStorage(self._databases, txn), alive, self._known, self._frozen)

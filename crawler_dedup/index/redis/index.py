@@ -17,7 +17,7 @@ from crawler_dedup.index.header import FORMAT, FileFigures, Header, check_header
 from crawler_dedup.index.index import Index
 from crawler_dedup.index.jobs import WRITE_SECONDS, wait_for
 from crawler_dedup.index.location import ServerAddress
-from crawler_dedup.index.packing import RecentRows
+from crawler_dedup.index.overrides import KnownOverrides
 from crawler_dedup.index.profiles import FrozenProfiles
 from crawler_dedup.index.protocols import Filing, Matcher
 from crawler_dedup.index.records import Record
@@ -71,7 +71,7 @@ class ServerIndex(Index):
         self._epoch = b""
         self._quick = ServerConnection(address, _QUICK_SECONDS)
         self._is_closed = False
-        self._recent = RecentRows()
+        self._known = KnownOverrides()
         self._writer = None if readonly else Writer(Client(address, header), self._make_transaction)
         self._opening = os.getpid(), address
         self._open.append(self._opening)
@@ -222,7 +222,7 @@ class ServerIndex(Index):
             client.connection.close()
 
     def _make_transaction(self, storage: ServerStorage, alive: Alive) -> Transaction:
-        return Transaction(storage, alive, self._recent, self._frozen)
+        return Transaction(storage, alive, self._known, self._frozen)
 
     def __len__(self) -> int:
         return max(0, int(self._quick.call(b"GET", self._keys().count) or 0))
