@@ -203,7 +203,9 @@ class ChildProcess:
         assert self._loop is not None
         try:
             while self._unsent:
-                sent = self._socket.sendmsg(islice(self._unsent, _PARTS))  # a message and its body wake the process once
+                sent = self._socket.sendmsg(
+                    islice(self._unsent, _PARTS)
+                )  # a message and its body wake the process once
                 while self._unsent and sent >= len(self._unsent[0]):
                     sent -= len(self._unsent.popleft())
                 if sent:
