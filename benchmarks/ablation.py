@@ -18,8 +18,7 @@ from rich.table import Table
 
 from benchmarks.evaluate import KnownPair, count_by_property, without_knowledge
 from crawler_dedup import Config
-from crawler_dedup.evaluation.counts import Counts
-from crawler_dedup.evaluation.labelled import LabelledSet, read_folder
+from crawler_dedup.evaluation.labelled import Counts, LabelledSet, read_folder
 from crawler_dedup.evaluation.pairs import DirectionResult, PairResult, evaluate_pairs, sign_documents
 from crawler_dedup.rules.table import OTHER_LINKS, SAME_BYTES, TABLE, Rule, decide
 from tests.support.data import DATA, require_data

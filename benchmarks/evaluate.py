@@ -1,8 +1,9 @@
 """Precision and recall on the labelled pages, by their properties: ``python -m benchmarks.evaluate [FOLDER]``.
 
-These are the tables of ``crawler-dedup evaluate``, with rows for kinds of pages, for lengths of texts, for thin pages and
-for all pairs if nothing is known about any site; the mean over sites, each of which has the same weight; and how many of the
-grey pairs are dropped. The pairs of FOLDER have properties that the command does not read. ``-s NAME=VALUE`` is a setting.
+These are the tables of ``crawler-dedup evaluate``, with rows for kinds of pages, for lengths of texts, for thin pages
+and for all pairs if nothing is known about any site; the outcomes for each DEDUP_MAX_DISTANCE; the mean over sites,
+each with the same weight; and how many of the grey pairs are dropped. The pairs of FOLDER have properties that the
+command does not read. ``-s NAME=VALUE`` is a setting.
 """
 
 from __future__ import annotations
@@ -17,12 +18,11 @@ from pathlib import Path
 from rich.console import Console
 
 from crawler_dedup import Config
-from crawler_dedup.cli.evaluate import counts_table, distances_table, format_share
+from crawler_dedup.cli.evaluate import COUNT_COLUMNS, count_cells, counts_table, format_share
 from crawler_dedup.cli.progress import progress_bars
 from crawler_dedup.cli.project import read_config
 from crawler_dedup.cli.terminal import make_table
-from crawler_dedup.evaluation.counts import Counts, Share
-from crawler_dedup.evaluation.labelled import LabelledPair, read_folder
+from crawler_dedup.evaluation.labelled import Counts, LabelledPair, Share, read_folder
 from crawler_dedup.evaluation.pairs import (
     PairResult,
     count_by_part,
@@ -31,6 +31,7 @@ from crawler_dedup.evaluation.pairs import (
     evaluate_pairs,
     sign_documents,
 )
+from crawler_dedup.permutedtables import MAX_DISTANCE
 from crawler_dedup.rules.sites import Sites
 from crawler_dedup.signedpage import PageKind
 from crawler_dedup.signing.segmentation import resolve_tokenizer
@@ -159,7 +160,11 @@ def main() -> None:
         table.add_row(name, str(share.total), str(share.hits), format_share(share))
     console.print(table)
     if config.scheme == "simhash":
-        console.print(distances_table(results))
+        table = make_table("DEDUP_MAX_DISTANCE", right=COUNT_COLUMNS)
+        for distance in range(MAX_DISTANCE + 1):
+            results = evaluate_pairs(sets, documents, replace(config, max_distance=distance))
+            table.add_row(str(distance), *count_cells(count_outcomes(results)))
+        console.print(table)
 
 
 if __name__ == "__main__":

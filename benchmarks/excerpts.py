@@ -40,7 +40,7 @@ _VARIANTS = (
     "sentences most=100",
     "pinyin resemblance=0",
     "winnowing resemblance=0",
-    "ddw lead=0",
+    "ddw lead=100",
 )
 
 

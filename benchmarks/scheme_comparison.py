@@ -20,8 +20,7 @@ import numpy as np
 from benchmarks.edits import EditedPair, edited_sets, is_chinese
 from benchmarks.evaluate import PARTS
 from crawler_dedup.config import MAP_SIZE, Config
-from crawler_dedup.evaluation.counts import Counts
-from crawler_dedup.evaluation.labelled import LabelledSet
+from crawler_dedup.evaluation.labelled import Counts, LabelledSet
 from crawler_dedup.evaluation.pairs import (
     DocumentKey,
     PairResult,

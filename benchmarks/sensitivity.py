@@ -23,8 +23,7 @@ from benchmarks.edits import is_chinese
 from benchmarks.evaluate import KnownPair, are_content_pages, site_of
 from crawler_dedup import Config
 from crawler_dedup.cli.progress import progress_bars
-from crawler_dedup.evaluation.counts import Counts
-from crawler_dedup.evaluation.labelled import LabelledSet, read_folder
+from crawler_dedup.evaluation.labelled import Counts, LabelledSet, read_folder
 from crawler_dedup.evaluation.pairs import (
     DocumentKey,
     PairResult,

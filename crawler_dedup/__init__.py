@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from crawler_dedup.signing.schemes.scheme import ValueScheme as ValueScheme
     from crawler_dedup.signing.schemes.scheme import option as option
     from crawler_dedup.signing.text import Text as Text
-    from crawler_dedup.transfer.export import Export as Export
+    from crawler_dedup.transfer import Export as Export
 
 # Imported on first use: the core works without loading Scrapy, and Scrapy without loading the extractor too early.
 _NAMES = {
@@ -53,7 +53,7 @@ _NAMES = {
     "signedpage": "SignedPage",
     "signing.schemes.scheme": "Agreement Scheme ValueScheme option",
     "signing.text": "Text",
-    "transfer.export": "Export",
+    "transfer": "Export",
 }
 _MODULES = {name: module for module, names in _NAMES.items() for name in names.split()}
 __all__ = list(_MODULES)

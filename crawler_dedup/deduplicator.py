@@ -23,9 +23,8 @@ from crawler_dedup.index.runs import Run
 from crawler_dedup.pagetext import Format, OwnText, OwnTextJob, RepeatedBlocks
 from crawler_dedup.rules import table
 from crawler_dedup.rules.counts import can_read
-from crawler_dedup.rules.filing import trim
 from crawler_dedup.rules.matcher import RuleMatcher, pair_of
-from crawler_dedup.rules.sites import decode_profile
+from crawler_dedup.rules.sites import decode_profile, trim
 from crawler_dedup.signedpage import SignedPage, clean_identifier
 from crawler_dedup.signing.schemes import SimHash
 from crawler_dedup.signing.segmentation import with_tokenizer_of_index
@@ -102,7 +101,7 @@ class Deduplicator:
             signer = Signer(resolved)
             if profiles is None:
                 return cls(location, signer)
-            from crawler_dedup.transfer.transfer import read_profiles  # noqa: PLC0415  (crawls do not need it)
+            from crawler_dedup.transfer import read_profiles  # noqa: PLC0415  (crawls do not need it)
 
             return cls(location, signer, read_profiles(Path(profiles), signer.spec, can_read))
 

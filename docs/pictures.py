@@ -119,7 +119,7 @@ def demo() -> Iterator[Step]:
 
 def first_minutes() -> Iterator[Step]:
     """Yield what a new user may try, on a small site on this machine."""
-    from crawler_dedup.spiders.demo_site import DemoSites  # noqa: PLC0415  (the other pictures need no site)
+    from crawler_dedup.spiders.demo import DemoSites  # noqa: PLC0415  (the other pictures need no site)
 
     sites = DemoSites()
     yield Step("pip install '.[report]'", runs=False)
@@ -228,7 +228,7 @@ def find_browser() -> str:
 
 def photograph_report(file: Path) -> None:
     """Write the upper part of the report of a dry run to *file*, as a browser shows it."""
-    from crawler_dedup.spiders.demo_site import DemoSites  # noqa: PLC0415  (the other pictures need no report)
+    from crawler_dedup.spiders.demo import DemoSites  # noqa: PLC0415  (the other pictures need no report)
 
     browser = find_browser()
     sites = DemoSites()
@@ -255,7 +255,7 @@ def photograph_review(file: Path) -> None:
     """Write the review page of a dropped page to *file*, as a browser shows it."""
     from playwright.sync_api import sync_playwright  # noqa: PLC0415  (the other pictures need none)
 
-    from crawler_dedup.spiders.demo_site import DemoSites  # noqa: PLC0415
+    from crawler_dedup.spiders.demo import DemoSites  # noqa: PLC0415
 
     sites, browser = DemoSites(), find_browser()
     with tempfile.TemporaryDirectory(prefix="crawler-dedup-pictures-") as folder:

@@ -12,13 +12,12 @@ from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 
-from crawler_dedup import Config
+from crawler_dedup import Config, transfer
 from crawler_dedup.index import header
 from crawler_dedup.journal import entry
 from crawler_dedup.rules import table
 from crawler_dedup.signing import schemes
 from crawler_dedup.signing.signer import BEHAVIOUR, Signer
-from crawler_dedup.transfer import export
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "crawler_dedup"
@@ -176,7 +175,7 @@ def test_each_version_is_the_one_that_its_document_names() -> None:
     for page, sentence in [
         ("docs/explanation/the-index.md", f"This is behaviour {BEHAVIOUR}"),
         ("docs/explanation/the-index.md", f"This is format {header.FORMAT}"),
-        ("docs/reference/export.md", f"Version {export.FORMAT}."),
+        ("docs/reference/export.md", f"Version {transfer.FORMAT}."),
         ("docs/reference/journal.md", f"- `version`: of these fields: {entry.VERSION}"),
     ]:
         text = " ".join(read(page).split())

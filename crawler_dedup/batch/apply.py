@@ -27,7 +27,7 @@ from crawler_dedup.signing.signer import cached_signer, config_from_spec
 from crawler_dedup.system.callbacks import Start
 from crawler_dedup.system.files import open_replacement
 from crawler_dedup.system.processes import map_in_processes
-from crawler_dedup.transfer.transfer import read_profiles
+from crawler_dedup.transfer import read_profiles
 
 OWN_TEXT = "own_text"
 """Name of the column with own texts."""

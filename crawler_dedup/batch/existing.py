@@ -11,7 +11,7 @@ import numpy as np
 
 from crawler_dedup.batch.collection import Collection, Receipt, Shard
 from crawler_dedup.batch.neighbours import Flags, Places
-from crawler_dedup.batch.rows import KeyEntries, Rows, prepare_page, read_rows
+from crawler_dedup.batch.shard import KeyEntries, Rows, prepare_page, read_rows
 from crawler_dedup.hashes import Numbers
 from crawler_dedup.index.header import require_same_spec
 from crawler_dedup.index.profiles import FrozenProfiles, StoredSite
@@ -19,8 +19,7 @@ from crawler_dedup.index.records import Record, name_page
 from crawler_dedup.rules.matcher import RuleMatcher
 from crawler_dedup.signedpage import PageKind
 from crawler_dedup.system.callbacks import Advance
-from crawler_dedup.transfer.export import Export
-from crawler_dedup.transfer.transfer import decode_records
+from crawler_dedup.transfer import Export, decode_records
 
 
 class ExistingBatch(NamedTuple):

@@ -13,15 +13,14 @@ import numpy as np
 
 from crawler_dedup.batch.collection import Collection
 from crawler_dedup.batch.neighbours import Flags, Places
-from crawler_dedup.batch.rows import Rows
-from crawler_dedup.batch.shard import decode_page, read_columns
+from crawler_dedup.batch.shard import Rows, decode_page, read_columns
 from crawler_dedup.index.header import Header
 from crawler_dedup.index.profiles import FrozenProfiles, StoredSite, site_key, warn_of_unknown_sites
 from crawler_dedup.rules.counts import SiteCounts
 from crawler_dedup.rules.limits import MIN_PAGES
 from crawler_dedup.signedpage import SignedPage
 from crawler_dedup.system.callbacks import Advance
-from crawler_dedup.transfer.export import write_export
+from crawler_dedup.transfer import write_export
 
 LEARNED_PAGES = 240
 """Maximum number of pages from which a site is learned, evenly spread over the collection: so many are counted exactly."""

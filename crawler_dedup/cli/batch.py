@@ -38,7 +38,7 @@ _own_text_option = click.option(
     help="Add a column own_text with the text of each page without what its site repeats.",
 )
 _strict_option = click.option(
-    "--strict", is_flag=True, help="Do not copy a file with damaged parts; else these parts are left out."
+    "--strict", is_flag=True, help="Do not copy a file that has damaged parts. By default, these parts are left out."
 )
 
 

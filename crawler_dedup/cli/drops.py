@@ -26,11 +26,10 @@ from crawler_dedup.cli.progress import progress_bars
 from crawler_dedup.cli.project import TargetOptions, read_config, target_options
 from crawler_dedup.cli.terminal import iso_time, make_console, make_table, print_json, printable, quantity
 from crawler_dedup.journal.entry import Entry
-from crawler_dedup.journal.reader import Journals, read_entries, sample
-from crawler_dedup.journal.runperiods import format_period
+from crawler_dedup.journal.reader import Journals, format_period, read_entries, sample
 
 if TYPE_CHECKING:
-    from crawler_dedup.inspection.drops import DropCounts, RunDrops, SelectedDrops
+    from crawler_dedup.inspection.droptable import DropCounts, RunDrops, SelectedDrops
 
 _MIN_ADDRESS = 20  # characters of an address on a narrow terminal
 _WIDE = 100  # columns that a terminal must have for the time to be printed
@@ -75,7 +74,7 @@ def drops(
       crawler-dedup drops --json | jq -r .duplicate_of
     """
     from crawler_dedup.index.opening import open_index  # noqa: PLC0415  (loads numpy, which --help does not need)
-    from crawler_dedup.inspection.drops import SelectedDrops  # noqa: PLC0415
+    from crawler_dedup.inspection.droptable import SelectedDrops  # noqa: PLC0415
     from crawler_dedup.inspection.journaltable import JournalTable  # noqa: PLC0415
 
     if summary and (size or explain):

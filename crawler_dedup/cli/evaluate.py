@@ -19,8 +19,7 @@ from crawler_dedup.config import Config, setting_name
 from crawler_dedup.decision import describe_figures
 from crawler_dedup.errors import DedupError
 from crawler_dedup.evaluation import pairs
-from crawler_dedup.evaluation.counts import Counts, Share
-from crawler_dedup.evaluation.labelled import read_folder
+from crawler_dedup.evaluation.labelled import Counts, Share, read_folder
 from crawler_dedup.evaluation.pairs import PairResult, SignedDocument, evaluate_pairs, sign_documents
 from crawler_dedup.signing.segmentation import resolve_tokenizer
 from crawler_dedup.urls import without_credentials
@@ -29,7 +28,7 @@ _LEGEND = (
     "found: duplicates called duplicates; missed: duplicates called different;"
     " false: different pages called duplicates, which a crawl loses; apart: different pages called different."
 )
-_COUNT_COLUMNS = ("found", "missed", "false", "apart", "precision (95 %)", "recall (95 %)")
+COUNT_COLUMNS = ("found", "missed", "false", "apart", "precision (95 %)", "recall (95 %)")
 
 
 @click.command()
@@ -92,25 +91,15 @@ def _print_tables(results: Sequence[PairResult], config: Config) -> None:
     console.print(counts_table(pairs.count_by_part(results)))
     console.print(_LEGEND, soft_wrap=True)
     console.print(f"Tokenizer: {config.tokenizer}")
-    if config.scheme == "simhash":
-        console.print(distances_table(results))
 
 
 def counts_table(rows: Iterable[tuple[str, str, Counts]]) -> Table:
     """Make a table of *rows* (set, part, counts); the set ``""`` is all sets, the part ``""`` a whole set."""
-    table = make_table("", right=_COUNT_COLUMNS)
+    table = make_table("", right=COUNT_COLUMNS)
     for name, part, counts in rows:
         if not name and not part:
             table.add_section()
-        table.add_row(Text(f"  {part}" if part else name or "all"), *_count_cells(counts))
-    return table
-
-
-def distances_table(results: Sequence[PairResult]) -> Table:
-    """Make a table of the outcomes for each DEDUP_MAX_DISTANCE."""
-    table = make_table("DEDUP_MAX_DISTANCE", right=_COUNT_COLUMNS)
-    for distance, counts in enumerate(pairs.count_by_distance(results)):
-        table.add_row(str(distance), *_count_cells(counts))
+        table.add_row(Text(f"  {part}" if part else name or "all"), *count_cells(counts))
     return table
 
 
@@ -120,7 +109,8 @@ def format_share(share: Share) -> str:
     return f"{share.value:.3f} ({low:.3f}–{high:.3f})" if share.total else "–"
 
 
-def _count_cells(counts: Counts) -> list[str]:
+def count_cells(counts: Counts) -> list[str]:
+    """Return the cells of a row of a table of counts."""
     numbers = [str(number) for number in asdict(counts).values()]
     return [*numbers, format_share(counts.precision), format_share(counts.recall)]
 
@@ -145,12 +135,6 @@ def _print_lines(results: Sequence[PairResult], config: Config) -> None:
         for name, part, counts in pairs.count_by_part(results)
     )
     print_json("evaluation_counts", rows)
-    if config.scheme == "simhash":
-        distances = (
-            {"max_distance": distance, "counts": _count_fields(counts)}
-            for distance, counts in enumerate(pairs.count_by_distance(results))
-        )
-        print_json("distance_counts", distances)
 
 
 def _count_fields(counts: Counts) -> dict[str, Any]:

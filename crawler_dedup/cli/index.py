@@ -17,6 +17,7 @@ from rich.filesize import decimal
 from rich.table import Table
 from rich.text import Text
 
+from crawler_dedup import transfer
 from crawler_dedup.cli.options import index_argument, json_option
 from crawler_dedup.cli.progress import progress_bars
 from crawler_dedup.cli.project import find_index
@@ -44,8 +45,7 @@ from crawler_dedup.signing.lookup import Lookup, lookup_of
 from crawler_dedup.signing.signer import config_from_spec
 from crawler_dedup.system.callbacks import Advance
 from crawler_dedup.system.processes import interrupts_blocked
-from crawler_dedup.transfer import transfer
-from crawler_dedup.transfer.export import Export
+from crawler_dedup.transfer import Export
 
 _MAX_ROWS = 20
 _WAY_OUT = "The index is damaged. `crawler-dedup index verify --help` says how to replace it."

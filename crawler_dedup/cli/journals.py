@@ -16,8 +16,7 @@ from crawler_dedup.cli.terminal import printable, quantity
 from crawler_dedup.decision import describe_figures
 from crawler_dedup.errors import DedupError
 from crawler_dedup.journal.entry import DUPLICATES, Entry
-from crawler_dedup.journal.reader import Journals, Selection
-from crawler_dedup.journal.runperiods import RunPeriods, describe_runs, format_period
+from crawler_dedup.journal.reader import Journals, RunPeriods, Selection, describe_runs, format_period
 from crawler_dedup.urls import host_of
 
 if TYPE_CHECKING:

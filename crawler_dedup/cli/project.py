@@ -13,8 +13,8 @@ from crawler_dedup.config import PREFIX, Config, nearest_settings
 from crawler_dedup.errors import ConfigError, DedupError
 from crawler_dedup.index.location import Location, find_location
 from crawler_dedup.inspection.stored import StoredPages, id_of
-from crawler_dedup.journal.paths import journal_path
 from crawler_dedup.journal.reader import Journals
+from crawler_dedup.journal.writer import journal_path
 
 JUDGED = "judged"
 """Folder in the directory of an index: the answers of ``crawler-dedup judge``."""
@@ -82,7 +82,7 @@ class TargetOptions:
         if needs_journal and not journals.files:
             raise DedupError(
                 f"There is no journal beside the index in {directory}: no crawl has written one, or DEDUP_JOURNAL"
-                " was empty or names another place (--journal names a file)."
+                " was empty or names another file (--journal names a file)."
             )
         return Target(index, directory, config, journals)
 

@@ -62,7 +62,7 @@ def replay(index: Location | None, json: bool, settings: Sequence[str]) -> None:
       crawler-dedup replay -s DEDUP_NEVER_DROP=https://example.com/minutes/ --json
     """
     require_extra("warc", "crawler-dedup replay")
-    from crawler_dedup.warc.reader import read_directory  # noqa: PLC0415  (imports FastWARC)
+    from crawler_dedup.warc.droppedpage import read_directory  # noqa: PLC0415  (imports FastWARC)
 
     allowed = [setting_name(name) for name in _REPLAYED]
     if not settings or not all(word.partition("=")[0] in allowed for word in settings):

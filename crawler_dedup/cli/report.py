@@ -17,7 +17,7 @@ from crawler_dedup.cli.progress import progress_bars
 from crawler_dedup.cli.project import TargetOptions, target_options
 from crawler_dedup.cli.terminal import iso_time, print_json, quantity
 from crawler_dedup.index.opening import open_index
-from crawler_dedup.journal.runperiods import describe_runs
+from crawler_dedup.journal.reader import describe_runs
 from crawler_dedup.system.extras import require_extra
 from crawler_dedup.system.files import open_replacement
 

@@ -6,7 +6,6 @@ Every error in these steps lets the page pass: the filter may miss a duplicate, 
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import msgspec
@@ -15,16 +14,15 @@ from scrapy.http import Request, Response
 from crawler_dedup.config import Config
 from crawler_dedup.crawl.childprocess import SigningError
 from crawler_dedup.crawl.claims import Question
-from crawler_dedup.crawl.formcounts import Forms
 from crawler_dedup.crawl.gate import Gate, Identity, action_of
 from crawler_dedup.crawl.restorations import META_RESTORED
 from crawler_dedup.crawl.session import Session
 from crawler_dedup.crawl.supervision import NotSigned
-from crawler_dedup.crawl.suspiciousdrops import SuspiciousDrops
+from crawler_dedup.crawl.suspicions import Suspicions
 from crawler_dedup.crawl.text import declared_encoding
 from crawler_dedup.decision import Decision, Verdict
 from crawler_dedup.errors import DedupError
-from crawler_dedup.signedpage import SignedPage, clean_identifier, escape_surrogates
+from crawler_dedup.signedpage import clean_identifier, escape_surrogates
 from crawler_dedup.worker.messages import CheckPage
 
 _DROPPED_TOO_OFTEN = "asked for again and again"
@@ -53,8 +51,7 @@ class Checker:
         self._monitor = session.monitor
         self._gate = gate
         self._config = config
-        self._suspicious_drops = SuspiciousDrops()
-        self._forms = Forms()
+        self._suspicions = Suspicions()
 
     async def check(self, request: Request, response: Response) -> CheckedResponse | None:
         """Decide about *response*, and report it; return ``None`` if it is not checked. Errors let it pass."""
@@ -86,15 +83,17 @@ class Checker:
             if question is None or question.page is None
             else msgspec.structs.replace(question.page, size=len(response.body))
         )
-        overused = self._suspicious_drops.count_duplicate(decision)
+        overused = self._suspicions.count_duplicate(decision)
         if overused is not None:
             self._monitor.report_overused_page(decision, overused)
         repeats = visit is not None and visit.is_repetition(decision)
         drops = action != "mark" and (repeats or is_unwanted(decision, response, self._config))
-        if drops and identity is not None and self._suspicious_drops.dropped_too_often(decision, identity.address):
+        if drops and identity is not None and self._suspicions.dropped_too_often(decision, identity.address):
             drops, decision = False, replace(decision, verdict=Verdict.UNCHECKED, reason=_DROPPED_TOO_OFTEN)
         if page is not None and (decision.verdict is Verdict.NEW or page.unsigned):
-            self._watch_form(page, question.forms if question else (), decision)
+            form = self._suspicions.count_forms(page.url, question.forms if question else ())
+            if form is not None:
+                self._monitor.report_form(form, decision, page)
         follows = drops and action == "follow"
         if visit is not None:
             self._session.repetitions.record_decision(visit, decision, drops=drops)
@@ -120,12 +119,6 @@ class Checker:
         )
         self._session.react_to(error)
         return decision
-
-    def _watch_form(self, page: SignedPage, forms: Sequence[bytes], decision: Decision) -> None:
-        """Warn about pages of one form that pass (:mod:`crawler_dedup.crawl.formcounts`). The decision stays as it is."""
-        form = self._forms.add(page.url, forms)
-        if form is not None:
-            self._monitor.report_form(form, decision, page)
 
 
 def ask_about(

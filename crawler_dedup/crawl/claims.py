@@ -51,7 +51,7 @@ class Question:
         job: what a worker gets; once the page is signed, the signed page.
         body: the body of the page, until it is signed.
         page: the signed page.
-        forms: its forms (:mod:`crawler_dedup.crawl.formcounts`).
+        forms: its forms (:mod:`crawler_dedup.crawl.suspicions`).
     """
 
     job: CheckPage | DecideAgain

@@ -5,8 +5,7 @@ Pages with more than ``Config.max_bytes`` bytes, or beyond ``signing.limits``, a
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 from weakref import WeakSet
 
@@ -160,7 +159,7 @@ def configured_scope(config: Config, crawler: Crawler) -> Scope:
 JOURNAL_REASONS = {"asked": "dedup_skip", "incomplete": "incomplete", "inline": "downloaded inside a callback"}
 """The reasons to skip responses that may be pages, as the gate and as the journal name them."""
 
-_IN_WORDS = {
+SKIP_REASONS = {
     "asked": 'meta["dedup_skip"] of their requests asked for it',
     "inline": "they were downloaded inside callbacks (`await engine.download(…)`, inline requests)",
     "head": "they answer HEAD requests",
@@ -173,30 +172,18 @@ _ENOUGH = 10
 _NEARLY_ALL = 0.95
 
 
-class SkippedResponses:
-    """Counts the skipped responses of a crawl, to notice that the filter is as good as off."""
+def find_cause(checked: int, skipped: Mapping[str, int]) -> str:
+    """Return a warning if nearly all responses were skipped for one reason, so that the filter is nearly off; else ``""``.
 
-    def __init__(self) -> None:
-        self._counts: Counter[str] = Counter()
-        self._is_reported = False
-
-    def add(self, reason: str) -> None:
-        """Count a response that was skipped for *reason*."""
-        if reason in _IN_WORDS:
-            self._counts[reason] += 1
-
-    def find_cause(self, checked: int) -> str:
-        """Return a warning, once, if nearly all responses were skipped for one reason; ``""`` otherwise.
-
-        Args:
-            checked: how many responses were checked.
-        """
-        responses = checked + self._counts.total()
-        for reason, count in self._counts.most_common(1):
-            if not self._is_reported and count >= max(_ENOUGH, _NEARLY_ALL * responses):
-                self._is_reported = True
-                return (
-                    f"The filter has checked only {checked} pages, and skipped {count} of {responses} responses because"
-                    f" {_IN_WORDS[reason]} (dedup/skipped/{reason})"
-                )
+    Args:
+        checked: how many responses were checked.
+        skipped: how many were skipped for each of the reasons :data:`SKIP_REASONS`.
+    """
+    responses = checked + sum(skipped.values())
+    reason = max(skipped, key=skipped.__getitem__)
+    if skipped[reason] < max(_ENOUGH, _NEARLY_ALL * responses):
         return ""
+    return (
+        f"The filter has checked only {checked} pages, and skipped {skipped[reason]} of {responses} responses because"
+        f" {SKIP_REASONS[reason]} (dedup/skipped/{reason})"
+    )

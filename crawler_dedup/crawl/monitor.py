@@ -15,14 +15,12 @@ from msgspec.structs import replace
 
 from crawler_dedup.config import Config
 from crawler_dedup.counting import HeavyHitters
-from crawler_dedup.crawl.formcounts import FormUse
-from crawler_dedup.crawl.gate import JOURNAL_REASONS, SkippedResponses
+from crawler_dedup.crawl.gate import JOURNAL_REASONS, SKIP_REASONS, find_cause
 from crawler_dedup.crawl.requests import describe_request
-from crawler_dedup.crawl.suspiciousdrops import UsedPage
+from crawler_dedup.crawl.suspicions import FormUse, Use
 from crawler_dedup.decision import Decision, Verdict
 from crawler_dedup.journal.entry import Event, entry_of, form_of, index_emptied, run_started
-from crawler_dedup.journal.paths import journal_path
-from crawler_dedup.journal.writer import JournalWriter
+from crawler_dedup.journal.writer import JournalWriter, journal_path
 from crawler_dedup.signedpage import SignedPage
 from crawler_dedup.system.logs import LogThrottle, logger_without_credentials
 from crawler_dedup.urls import host_of
@@ -76,8 +74,7 @@ class Monitor:
         self._forms: list[tuple[FormUse, Decision, SignedPage]] = []
         self._last_summary = time.monotonic(), 0
         self._made = datetime.now(UTC)
-        self._skipped = SkippedResponses()
-        self._has_warned_of_start = False
+        self._warned: set[str] = set()
         self._signed = 0
         self._signing_waits = self._longest_signing_wait = 0.0
         self.waiting = 0
@@ -138,7 +135,6 @@ class Monitor:
     def report_skipped(self, reason: str, response: Response) -> None:
         """Report that *response* was not checked, for a *reason* of the gate."""
         self.count(f"skipped/{reason}")
-        self._skipped.add(reason)
         if reason in JOURNAL_REASONS:
             decision = Decision(Verdict.UNCHECKED, response.url, "", "", reason=JOURNAL_REASONS[reason])
             self._record("skipped", decision, None)
@@ -192,11 +188,7 @@ class Monitor:
 
     def _warn_of_dropped_start(self, decision: Decision) -> None:
         """Warn once that a start page was dropped: perhaps the crawl ends with it."""
-        if self._has_warned_of_start:
-            return
-        self._has_warned_of_start = True
-        self.log(
-            logging.WARNING,
+        self._warn_once(
             "The start page %s was dropped, and its links are not followed: %s. It passes if its request has"
             ' meta={"dedup_skip": True}. With "dedup_action": "follow" there, or with DEDUP_ACTION = "follow", the links of'
             " dropped pages are followed",
@@ -213,7 +205,7 @@ class Monitor:
         if decision.claim:
             self.count(f"handled/{'settled' if settled else 'released'}")
 
-    def report_overused_page(self, decision: Decision, page: UsedPage) -> None:
+    def report_overused_page(self, decision: Decision, page: Use) -> None:
         """Report that the kept page of *decision*, a duplicate, represents suspiciously many pages."""
         self._record("watchdog", decision, None)
         self.count("watchdog")
@@ -227,17 +219,17 @@ class Monitor:
         )
 
     def report_form(self, form: FormUse, decision: Decision, page: SignedPage) -> None:
-        """Warn of many passed pages with one form, the latest of which is *page* (:mod:`crawler_dedup.crawl.formcounts`)."""
+        """Warn of many passed pages with one form, the latest of which is *page* (:mod:`crawler_dedup.crawl.suspicions`)."""
         self._forms.append((form, decision, page))
         self.count("forms")
         self.log(
             logging.WARNING,
             "%d pages below %s differ only in numbers, dates or parts of their own address. All of them pass."
-            " Is this a calendar that never ends, or a form or an error page that answers every address? Some of them: %s%s",
+            " Is this a calendar that never ends, or a form or an error page that answers every address? Examples: %s%s",
             form.count,
             form.path,
             ", ".join(form.examples),
-            f'. To refuse these addresses, and none of other pages so far: LinkExtractor(deny=[r"{form.pattern}"])'
+            f'. To refuse these addresses, and no others seen so far: LinkExtractor(deny=[r"{form.pattern}"])'
             if form.pattern
             else "",
         )
@@ -258,6 +250,11 @@ class Monitor:
 
     def log(self, level: int, message: str, *args: object, exc_info: Any = None) -> None:
         logger.log(level, message, *args, exc_info=exc_info, extra={"spider": self._crawler.spider})
+
+    def _warn_once(self, message: str, *args: object) -> None:
+        if message not in self._warned:
+            self._warned.add(message)
+            self.log(logging.WARNING, message, *args)
 
     def log_throttled(self, kind: str, level: int, message: str, *args: object, exc_info: Any = None) -> None:
         """Log a line of *kind* at *level* if none was logged for a minute, otherwise at DEBUG."""
@@ -315,8 +312,9 @@ class Monitor:
             self._longest_signing_wait,
             self.waiting,
         )
-        if warning := self._skipped.find_cause(checked):
-            self.log(logging.WARNING, "%s", warning)
+        skipped = {reason: self._crawler.stats.get_value(f"dedup/skipped/{reason}", 0) for reason in SKIP_REASONS}
+        if warning := find_cause(checked, skipped):
+            self._warn_once("%s", warning)
 
     def _show_hosts(self) -> None:
         """Write the statistics of the hosts with most duplicates, and remove those of other hosts."""

@@ -111,8 +111,7 @@ class Restorations:
         """Find the pages that are in WARC files."""
         if not self._waiting or not has_extra("warc"):
             return
-        from crawler_dedup.warc.droppedpage import find_files  # noqa: PLC0415  (imports FastWARC)
-        from crawler_dedup.warc.reader import read_pages  # noqa: PLC0415
+        from crawler_dedup.warc.droppedpage import find_files, read_pages  # noqa: PLC0415  (imports FastWARC)
 
         for path in find_files(self._warc_directory):
             for page, place in read_pages(path, []):
@@ -129,7 +128,7 @@ class Restorations:
         """
         url, _ = request.meta[META_RESTORED]
         if place := self._places.pop(url, None):
-            from crawler_dedup.warc.reader import read_at  # noqa: PLC0415
+            from crawler_dedup.warc.droppedpage import read_at  # noqa: PLC0415
 
             try:
                 page = await run_in_own_thread(read_at, *place)

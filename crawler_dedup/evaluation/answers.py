@@ -14,8 +14,7 @@ import msgspec
 from xxhash import xxh3_64_hexdigest
 
 from crawler_dedup.errors import DedupError
-from crawler_dedup.evaluation.counts import Share
-from crawler_dedup.evaluation.labelled import ANSWERS, Document, LabelledPair, LabelledSet, read_folder
+from crawler_dedup.evaluation.labelled import ANSWERS, Document, LabelledPair, LabelledSet, Share, read_folder
 from crawler_dedup.journal.entry import Entry, UnknownVersion, decode_entry
 from crawler_dedup.journal.reader import Selection
 from crawler_dedup.system.files import open_replacement

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
@@ -15,15 +15,12 @@ from typing import NamedTuple
 from xxhash import xxh3_64_hexdigest
 
 from crawler_dedup.config import Config
-from crawler_dedup.evaluation.counts import Counts
-from crawler_dedup.evaluation.labelled import Document, LabelledPair, LabelledSet, read_body
-from crawler_dedup.permutedtables import MAX_DISTANCE
+from crawler_dedup.evaluation.labelled import Counts, Document, LabelledPair, LabelledSet, read_body
 from crawler_dedup.rules import table
 from crawler_dedup.rules.counts import learn_sites
-from crawler_dedup.rules.filing import trim, with_site_keys
 from crawler_dedup.rules.matcher import pair_of
 from crawler_dedup.rules.pair import Pair
-from crawler_dedup.rules.sites import Sites
+from crawler_dedup.rules.sites import Sites, trim, with_site_keys
 from crawler_dedup.signedpage import SignedPage
 from crawler_dedup.signing.lookup import Lookup
 from crawler_dedup.signing.schemes import Scheme, scheme_of
@@ -118,13 +115,6 @@ class PairResult:
         """Whether a crawl drops one of the two pages in at least one of the two orders."""
         return self.forward.is_duplicate or self.backward.is_duplicate
 
-    def is_duplicate_within(self, max_distance: int) -> bool:
-        """Return :attr:`is_duplicate` for another largest distance."""
-        directions = (self.forward, self.backward)
-        return any(
-            _apply_rules(replace(direction.pair, max_distance=max_distance)).is_duplicate for direction in directions
-        )
-
     @property
     def is_signed(self) -> bool:
         """Whether both pages have a signature."""
@@ -196,22 +186,6 @@ def count_outcomes(
     """
     numbers = Counter((result.labelled.label, is_called(result)) for result in results)
     return Counts(found=numbers[1, True], missed=numbers[1, False], false=numbers[0, True], apart=numbers[0, False])
-
-
-def count_by_distance(results: Sequence[PairResult]) -> list[Counts]:
-    """Count outcomes for each ``max_distance`` from 0 to 7, with all rules."""
-    least = {id(result): _least_distance(result) for result in results}
-    return [
-        count_outcomes(results, partial(lambda distance, result: least[id(result)] <= distance, distance))
-        for distance in range(MAX_DISTANCE + 1)
-    ]
-
-
-def _least_distance(result: PairResult) -> int:
-    """Return the least ``max_distance`` that makes the pair a duplicate; all greater ones do so, too."""
-    if not result.is_duplicate_within(MAX_DISTANCE):
-        return MAX_DISTANCE + 1
-    return next(distance for distance in range(MAX_DISTANCE + 1) if result.is_duplicate_within(distance))
 
 
 def count_by_part(results: Sequence[PairResult]) -> list[tuple[str, str, Counts]]:

@@ -6,15 +6,27 @@ transaction that decides about a page, so that all processes know the same.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import lru_cache
 from typing import Annotated, NamedTuple
 
 import msgspec
-from xxhash import xxh3_128_digest
+from xxhash import xxh3_128_digest, xxh32_digest
 
-from crawler_dedup.index.layout import SITE_KEY_BYTES, SNAPSHOT_NUMBER_BYTES
+from crawler_dedup.index.layout import (
+    COUNTS,
+    SITE_KEY_BYTES,
+    SITES,
+    SNAPSHOT_NUMBER_BYTES,
+    SNAPSHOTS,
+    RowTable,
+    decode_struct,
+)
 from crawler_dedup.index.limits import MAX_SNAPSHOTS
+from crawler_dedup.index.protocols import Matcher
+from crawler_dedup.index.records import name_page
+from crawler_dedup.index.storage import Storage
 from crawler_dedup.signedpage import Count, SignedPage
 from crawler_dedup.system.logs import logger_without_credentials
 from crawler_dedup.urls import site_of
@@ -155,3 +167,195 @@ def site_key(scope: str, url: str) -> bytes:
     site = site_of(url)
     # The length distinguishes ("a", "bc") and ("ab", "c").
     return xxh3_128_digest(f"{len(scope)}:{scope}{site}".encode("utf-8", "replace"))[:SITE_KEY_BYTES] if site else b""
+
+
+_DIGEST_BYTES = 4
+_COUNT_BYTES = 8
+
+
+class SiteHead(msgspec.Struct, frozen=True, array_like=True):
+    """What is stored about a site besides its counts. It changes with each snapshot, not with each page.
+
+    Attributes:
+        number: number of its latest snapshot; 0: there is none yet.
+        since: the time since which decisions use these snapshots, in seconds since 1970: when its first page was counted, or
+            when what was known about it was replaced by an import.
+        numbers: numbers of the snapshots that are kept, ascending.
+        only: name of the only page that was counted (:func:`~crawler_dedup.index.records.name_page`); empty: others were
+            counted, too. While it is the only one, a change of it starts the counts again: what stays on one page is no
+            furniture.
+    """
+
+    number: Count = 0
+    since: int = 0
+    numbers: Annotated[tuple[Count, ...], msgspec.Meta(max_length=MAX_SNAPSHOTS)] = ()
+    only: bytes = b""
+
+
+_NO_HEAD = SiteHead()
+_encode_head = msgspec.msgpack.Encoder().encode
+_decode_head = msgspec.msgpack.Decoder(SiteHead).decode
+
+
+class SiteStore:
+    """The profiles of sites, within one transaction. A page without a host belongs to no site.
+
+    Args:
+        frozen: profiles to use instead of those in the index, which are not changed then.
+    """
+
+    def __init__(self, storage: Storage, frozen: FrozenProfiles | None = None) -> None:
+        self._storage = storage
+        self._frozen = frozen
+
+    def snapshot(self, key: bytes) -> Snapshot:
+        """Return what is known about a site (:func:`~crawler_dedup.index.profiles.site_key`)."""
+        if self._frozen is not None:
+            return self._frozen.snapshot(key)
+        number = self._head(key).number if key else 0
+        return (self._snapshot(key, number) if number else None) or NO_SNAPSHOT
+
+    def name_snapshot(self, key: bytes) -> bytes:
+        """Return the name of the row of the latest snapshot of a site; ``b""`` if there is none."""
+        number = self._head(key).number
+        return _snapshot_name(key, number) if number else b""
+
+    def find_snapshot(self, key: bytes, number: int, moment: float) -> Snapshot | None:
+        """Return the snapshot of a site that had *number* at a *moment*; ``None`` if it is no longer kept."""
+        if not key or not number:
+            return NO_SNAPSHOT
+        # Numbers start again if all pages of a site were removed, and an import replaces them.
+        return self._snapshot(key, number) if self._head(key).since <= moment else None
+
+    def count_page(self, page: SignedPage, matcher: Matcher, now: int) -> None:
+        """Count *page*, which was handled, for its site, and make a snapshot if one is due."""
+        key = b"" if self._frozen is not None else site_key(page.scope, page.url)
+        if not key:
+            return
+        head, name = self._head(key), name_page(page.scope, page.key)
+        if head.only == name:
+            self.remove(key)
+        counted, counts = self._counts(key)
+        counts, snapshot = matcher.count(page, counted, counts)
+        counted += 1
+        self._write(COUNTS, key, _join_counts(counted, counts))
+        if counted == 1:
+            self._write_head(key, SiteHead(since=now, only=name))
+        elif head.only:
+            head = msgspec.structs.replace(head, only=b"")
+            self._write_head(key, head)
+        if snapshot:
+            self._write(SNAPSHOTS, _snapshot_name(key, counted), snapshot)
+            kept = (*head.numbers, counted)
+            self._drop_snapshots(key, kept[:-MAX_SNAPSHOTS])
+            self._write_head(key, SiteHead(counted, head.since, kept[-MAX_SNAPSHOTS:]))
+
+    def stored(self) -> Iterator[StoredSite]:
+        """Yield all sites of which pages were counted and that can be read."""
+        for key in self._keys():
+            with suppress(msgspec.DecodeError):
+                yield self._read_site(key)
+
+    def _keys(self) -> Iterator[bytes]:
+        """Yield the keys of all sites of which pages were counted."""
+        return (name for name, _ in self._storage.scan(SITES))
+
+    def count_unreadable(self) -> int:
+        """Return the number of sites with stored data that cannot be read."""
+        return sum(1 for _ in self._keys()) - sum(1 for _ in self.stored())
+
+    def merge(self, site: StoredSite, now: int) -> None:
+        """Replace what is known about a site by *site*, if that counts more pages.
+
+        New snapshots may have the numbers of replaced ones, so :meth:`find_snapshot` no longer finds any for a decision
+        before *now*.
+        """
+        key = site.key
+        if self._counts(key)[0] >= site.pages_counted:
+            return
+        head = self._head(key)
+        self.remove(key)
+        since = now + 1 if head.number else site.since  # times are whole seconds
+        numbers = tuple(number for number, _ in site.snapshots)
+        self._write_head(key, SiteHead(site.number, since, numbers))
+        self._write(COUNTS, key, _join_counts(site.pages_counted, site.counts))
+        for number, content in site.snapshots:
+            self._write(SNAPSHOTS, _snapshot_name(key, number), content)
+
+    def count_counted(self, key: bytes) -> int:
+        """Return how many pages of a site were counted; 0 if this cannot be read."""
+        with suppress(msgspec.DecodeError):
+            return self._counts(key)[0]
+        return 0
+
+    def remove(self, key: bytes) -> None:
+        """Remove what is known about a site."""
+        with suppress(msgspec.DecodeError):
+            self._drop_snapshots(key, self._head(key).numbers)
+        self._storage.delete(COUNTS, key)
+        self._storage.delete(SITES, key)
+
+    def measure(self) -> SiteFigures:
+        """Count the sites, those with a snapshot, and the bytes of their rows."""
+        sites = known = size = 0
+        for key in self._keys():
+            sites += 1
+            names: list[tuple[RowTable, bytes]] = [(SITES, key), (COUNTS, key)]
+            with suppress(msgspec.DecodeError):
+                head = self._head(key)
+                known += head.number > 0
+                names += [(SNAPSHOTS, _snapshot_name(key, number)) for number in head.numbers]
+            size += sum(len(name) + len(self._storage.read(table, name) or b"") for table, name in names)
+        return SiteFigures(sites, known, size)
+
+    def _read_site(self, key: bytes) -> StoredSite:
+        """Return all that is stored about a site. Raises :class:`msgspec.DecodeError`."""
+        head, (counted, counts) = self._head(key), self._counts(key)
+        # On a server, a crawl may have removed the oldest snapshot since the head was read.
+        snapshots = [self._snapshot(key, number) for number in head.numbers]
+        if len(key) != SITE_KEY_BYTES or not counted:
+            raise msgspec.DecodeError("a row of a site is missing")
+        stored = [(snapshot.number, snapshot.content) for snapshot in snapshots if snapshot is not None]
+        return StoredSite(key, counted, head.number, head.since, counts, stored)
+
+    def _head(self, key: bytes) -> SiteHead:
+        content = self._read(SITES, key)
+        return _NO_HEAD if content is None else decode_struct(_decode_head, content)
+
+    def _write_head(self, key: bytes, head: SiteHead) -> None:
+        self._write(SITES, key, _encode_head(head))
+
+    def _snapshot(self, key: bytes, number: int) -> Snapshot | None:
+        content = self._read(SNAPSHOTS, _snapshot_name(key, number))
+        return None if content is None else Snapshot(number, content)
+
+    def _drop_snapshots(self, key: bytes, numbers: Iterable[int]) -> None:
+        for number in numbers:
+            self._storage.delete(SNAPSHOTS, _snapshot_name(key, number))
+
+    def _counts(self, key: bytes) -> tuple[int, bytes]:
+        """Return how many pages of a site were counted, and the encoded counts."""
+        content = self._read(COUNTS, key) or b""
+        return int.from_bytes(content[:_COUNT_BYTES], "big"), content[_COUNT_BYTES:]
+
+    def _read(self, table: RowTable, name: bytes) -> bytes | None:
+        """Return the content of a row, or ``None``. Raises :class:`msgspec.DecodeError` where it is damaged."""
+        sealed = self._storage.read(table, name)
+        if sealed is None:
+            return None
+        content = bytes(sealed[_DIGEST_BYTES:])
+        if sealed[:_DIGEST_BYTES] != xxh32_digest(content):
+            raise msgspec.DecodeError("the profile of a site is damaged")
+        return content
+
+    def _write(self, table: RowTable, name: bytes, content: bytes) -> None:
+        # With a checksum: otherwise a wrong bit in a hash would not be noticed.
+        self._storage.write(table, name, xxh32_digest(content) + content)
+
+
+def _join_counts(pages_counted: int, content: bytes) -> bytes:
+    return pages_counted.to_bytes(_COUNT_BYTES, "big") + content
+
+
+def _snapshot_name(key: bytes, number: int) -> bytes:
+    return key + number.to_bytes(SNAPSHOT_NUMBER_BYTES, "big")

@@ -2,13 +2,241 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
-from crawler_dedup.inspection.compare import InspectedPage, RuleResult, SignatureResult, apply_rules, compare_signatures
-from crawler_dedup.inspection.lacks import Lack, find_compared, find_lacks, swap_pages
-from crawler_dedup.rules.filing import is_list
+import msgspec
+
+from crawler_dedup.decision import Match
+from crawler_dedup.index.index import Index
+from crawler_dedup.inspection.compare import (
+    InspectedPage,
+    RuleResult,
+    SignatureResult,
+    apply_rules,
+    compare_signatures,
+    inspect_page,
+)
+from crawler_dedup.journal.entry import Entry
+from crawler_dedup.journal.reader import Journals
+from crawler_dedup.rules.matcher import Comparing, RuleMatcher, pair_of
 from crawler_dedup.rules.pair import Pair
+from crawler_dedup.rules.sites import UNKNOWN_SITE, SiteProfile, decode_profile, is_list, trim
+from crawler_dedup.rules.table import NAMES, decide
+from crawler_dedup.signedpage import SignedPage, Trait
+from crawler_dedup.signing.blocks import IS_ADDRESS, PackedBlock
+from crawler_dedup.signing.cover import cover_of
+from crawler_dedup.signing.pagelines import SHORT
+from crawler_dedup.signing.signer import Signer
+from crawler_dedup.urls import text_without_credentials
+
+if TYPE_CHECKING:
+    from crawler_dedup.index.profiles import Snapshot
+    from crawler_dedup.journal.entry import Entry
+    from crawler_dedup.warc.droppedpage import DroppedPage
+
+
+@dataclass(frozen=True)
+class PairSites:
+    """The profiles of the sites of two pages.
+
+    Attributes:
+        new: the profile of the site of the page that may be dropped.
+        kept: the profile of the site of the page that would represent it.
+        source: a sentence that says from which time the profiles are.
+        links_followed: whether a crawl would follow the links of the new page although it is dropped; ``None``: the
+            configuration says so.
+    """
+
+    new: SiteProfile = UNKNOWN_SITE
+    kept: SiteProfile = UNKNOWN_SITE
+    source: str = "Nothing is known about the sites."
+    links_followed: bool | None = None
+
+    def pair_up(self, new: SignedPage, kept: SignedPage, signer: Signer) -> Pair:
+        """Return the pair in which *kept* may represent *new*."""
+        if self.links_followed is not None:
+            new = msgspec.structs.replace(new, links_followed=self.links_followed)
+        return pair_of(signer.config, signer.scheme, new, trim(kept), self.new, self.kept)
+
+
+_KNOWN_NOW = "The rules used what the index knows about the sites now"
+_AS_THEN = "The rules used what was known about the sites at the time of the decision."
+_NOT_RECORDED = f"{_KNOWN_NOW}: the journal does not say what was known then."
+_GONE = f"{_KNOWN_NOW}: what was known at the time of the decision is no longer kept."
+_AS_NOW = f"{_KNOWN_NOW}."
+
+
+def find_sites_then(pages: Index, entry: Entry) -> PairSites:
+    """Find the profiles at the time of the decision of *entry*, a duplicate; if they are lost, the present profiles."""
+    if entry.snapshot is None or entry.kept_snapshot is None:
+        return _replace_profiles(pages, entry, _NOT_RECORDED)
+    new = pages.find_snapshot(entry.scope, entry.url, entry.snapshot, entry.seconds)
+    kept = pages.find_snapshot(entry.scope, entry.duplicate_of, entry.kept_snapshot, entry.seconds)
+    if new is None or kept is None:
+        return _replace_profiles(pages, entry, _GONE)
+    return PairSites(decode_profile(new.content), decode_profile(kept.content), _AS_THEN, entry.links_followed)
+
+
+def _replace_profiles(pages: Index, entry: Entry, source: str) -> PairSites:
+    present = find_sites_now(pages, entry.scope, entry.url, entry.duplicate_of, source)
+    return replace(present, links_followed=entry.links_followed)
+
+
+def find_sites(pages: Index, journals: Journals, scope: str, new: str, kept: str) -> PairSites:
+    """Find the profiles at the time when *new* was last called a duplicate of *kept* in *scope*, or else the present ones.
+
+    Raises:
+        DedupError: index or journal cannot be read.
+    """
+    last: Entry | None = None
+    for entry in journals.entries():
+        is_decision = entry.is_duplicate and (entry.scope, entry.url, entry.duplicate_of) == (scope, new, kept)
+        if is_decision and (last is None or entry.time >= last.time):
+            last = entry
+    return find_sites_now(pages, scope, new, kept) if last is None else find_sites_then(pages, last)
+
+
+def find_sites_now(pages: Index, scope: str, new: str, kept: str, source: str = _AS_NOW) -> PairSites:
+    """Find the present profiles of the sites of two addresses."""
+    new_site, kept_site = (decode_profile(pages.latest_snapshot(scope, url).content) for url in (new, kept))
+    return PairSites(new_site, kept_site, source)
+
+
+_KINDS = {Trait.EMBEDDED: "a picture or the like", Trait.HEADING: "a heading", Trait.ENTRY: "a link"}
+_SAME_WORDS = "the same words, written differently"
+_TOGETHER = "compared together with others: the page has too many blocks"
+
+
+@dataclass(frozen=True)
+class Lack:
+    """A block of the new page that the kept page lacks.
+
+    Attributes:
+        kind: what it is, in words.
+        text: its text, without the user names and passwords of addresses in it; ``""`` if it is not known.
+        letters: the size of the block, in letters.
+        exemption: why it does not count; ``""`` if it does.
+    """
+
+    kind: str
+    text: str
+    letters: int
+    exemption: str = ""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "text", text_without_credentials(self.text))
+
+
+def find_lacks(new: InspectedPage, pair: Pair, kept: InspectedPage | None = None) -> list[Lack]:
+    """Return every block of the *new* page that the kept page of *pair* lacks, those that count first.
+
+    Also every other line that the kept page does not show, such as a count, or a date in another notation. If the blocks are
+    not compared (a page is not signed, or a text and a thin page), these lines are returned alone.
+
+    Args:
+        kept: the kept page with its texts; ``None``: its texts are not known.
+    """
+    blocks = [*pair.comparison.blocks] if _are_compared(pair) else []
+    lacking = {
+        block.hash: Lack(_kind_of(block), new.blocks.get(block.hash, ""), block.size, exemption)
+        for block, is_there, exemption in blocks
+        if not is_there and (block.size or block.traits & IS_ADDRESS == Trait.EMBEDDED)
+    }
+    numbers = {block.hash for block, *_ in blocks}
+    lacks = list(lacking.values())
+    shown = {"", *(lack.text for lack in lacks), *(line.text for line in (kept.lines if kept else ()))}
+    for line in new.lines:
+        lack = lacking.get(line.number)  # of another line with the same words
+        text = text_without_credentials(line.text)
+        if not shown.intersection((text, line.text)) and (kept or lack or line.exemption or not blocks):
+            same = _SAME_WORDS if line.number in numbers else _TOGETHER if blocks else ""
+            lacks.append(Lack("a line", text, len(text), lack.exemption if lack else line.exemption or same))
+        shown.add(text)
+    return sorted(lacks, key=lambda lack: bool(lack.exemption))
+
+
+def _are_compared(pair: Pair) -> bool:
+    return not (pair.new.unsigned or pair.kept.unsigned) and pair.new.kind is pair.kept.kind
+
+
+def find_compared(new: InspectedPage, pair: Pair) -> frozenset[str]:
+    """Return those blocks of the *new* page that the kept page of *pair* has to have."""
+    if not _are_compared(pair):
+        return frozenset()
+    counted = (block for block, _, exemption in pair.comparison.blocks if not exemption)
+    return frozenset(new.blocks.get(block.hash, "") for block in counted)
+
+
+def inspect_stored(
+    dropped: DroppedPage, kept: SignedPage, signer: Signer, sites: PairSites
+) -> tuple[InspectedPage, list[Lack]]:
+    """Return a dropped page that is in a WARC file, and what its representative lacks of it."""
+    drop = dropped.drop
+    new = inspect_page(signer, drop.url, dropped.body, drop.charset or None, scope=drop.scope)
+    return new, find_lacks(new, sites.pair_up(new.page, kept, signer))
+
+
+def find_fetched_lacks(drop: Entry, new: bytes, kept: bytes, signer: Signer, sites: PairSites) -> list[Lack]:
+    """Return what the representative of a *drop* lacks, given both pages as HTML that declares its charset."""
+    new_page, kept_page = (
+        inspect_page(signer, url, body, scope=drop.scope) for url, body in ((drop.url, new), (drop.duplicate_of, kept))
+    )
+    return find_lacks(new_page, sites.pair_up(new_page.page, kept_page.page, signer), kept_page)
+
+
+def swap_pages(pair: Pair, kept: InspectedPage) -> Pair:
+    """Return the pair in which the *kept* page of *pair* is the new page, and its new page is kept."""
+    return replace(pair, new=kept.page, kept=trim(pair.new), new_site=pair.kept_site, kept_site=pair.new_site)
+
+
+def _kind_of(block: PackedBlock) -> str:
+    named = (name for trait, name in _KINDS.items() if block.traits & trait)
+    return next(named, "a fact" if block.size <= SHORT else "a text")
+
+
+def find_nearest(pages: Index, signer: Signer, page: SignedPage, recorded: str) -> Pair | None:
+    """Return *page* with the other kept page that gets furthest in the rule table, by what the index knows of the sites now.
+
+    Of several such pages it is the one that a crawl compares first.
+
+    Args:
+        recorded: the address under which the page was kept, from which it may be redirected now.
+    """
+    others = _list_candidates(pages, signer, page, recorded)
+    return max(others, key=lambda pair: NAMES.index(decide(pair)[0]), default=None)
+
+
+def find_similar(pages: Index, comparing: Comparing, page: SignedPage) -> str:
+    """Return the address of the other kept page that has most blocks of a kept *page*; ``""`` if there is no candidate.
+
+    The index no longer has all that the rules need of a new page.
+    """
+    others, shown = _list_candidates(pages, comparing, page, page.url), cover_of(page).shown
+    nearest = max(others, key=lambda pair: len(shown & cover_of(pair.kept).shown), default=None)
+    return "" if nearest is None else nearest.kept.url
+
+
+def _list_candidates(pages: Index, comparing: Comparing, page: SignedPage, recorded: str) -> list[Pair]:
+    """Return *page* with each other kept page that a crawl would compare it with, in the same order."""
+    matcher = _RecordingMatcher(comparing)
+    pages.preview(msgspec.structs.replace(page, key=""), matcher)
+    return [pair for pair in matcher.pairs if pair.kept.url not in (page.url, recorded)]
+
+
+class _RecordingMatcher(RuleMatcher):
+    """Notes the pairs that would be compared, and calls none a duplicate."""
+
+    def __init__(self, comparing: Comparing) -> None:
+        super().__init__(comparing)
+        self.pairs: list[Pair] = []
+
+    def choose(
+        self, new: SignedPage, kept: Iterable[SignedPage], snapshot_of: Callable[[SignedPage], Snapshot]
+    ) -> tuple[SignedPage, Match] | None:
+        self.pairs += self.pair_up(new, kept, snapshot_of)
+        return None
 
 
 @dataclass(frozen=True)

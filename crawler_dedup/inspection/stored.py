@@ -41,8 +41,7 @@ class StoredPages:
         """Find the pages in files that are new or have grown: such a file is read from its last known page on."""
         if not has_extra("warc") or not self._directory.exists():
             return
-        from crawler_dedup.warc.droppedpage import find_files  # noqa: PLC0415  (imports FastWARC)
-        from crawler_dedup.warc.reader import read_pages  # noqa: PLC0415
+        from crawler_dedup.warc.droppedpage import find_files, read_pages  # noqa: PLC0415  (imports FastWARC)
 
         self.problems.clear()
         for path in find_files(self._directory):
@@ -63,6 +62,6 @@ class StoredPages:
         """Return a page, or ``None``. Raises :class:`DedupError` if its file was changed meanwhile."""
         if key not in self:
             return None
-        from crawler_dedup.warc.reader import read_at  # noqa: PLC0415
+        from crawler_dedup.warc.droppedpage import read_at  # noqa: PLC0415
 
         return read_at(*self._places[hash(key)])

@@ -9,7 +9,6 @@ from typing import Annotated, Literal, TypeVar
 import msgspec
 
 from crawler_dedup.decision import Decision, DroppedRequest
-from crawler_dedup.journal.runperiods import parse_time
 from crawler_dedup.signedpage import SignedPage
 from crawler_dedup.urls import identifier_without_credentials, text_without_credentials, without_credentials
 
@@ -246,3 +245,11 @@ def _now() -> str:
 
 def _format_time(time: datetime) -> str:
     return time.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def parse_time(time: str) -> float:
+    """Return a time in ISO 8601 as seconds since 1970; 0 if it cannot be read."""
+    try:
+        return datetime.fromisoformat(time.replace("Z", "+00:00")).timestamp()
+    except (ValueError, OverflowError, OSError):
+        return 0.0

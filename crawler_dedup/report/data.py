@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
-from crawler_dedup.journal.runperiods import RunPeriod
+from crawler_dedup.journal.reader import RunPeriod
 
 
 @dataclass

@@ -9,15 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 import msgspec
 import numpy as np
 from xxhash import xxh3_64_intdigest
 
-from crawler_dedup.rules.computed import computed
 from crawler_dedup.rules.limits import MAX_COUNTERS
-from crawler_dedup.signedpage import Count, SignedPage
+from crawler_dedup.signedpage import Count, PageKind, SignedPage
+from crawler_dedup.signing.cover import pack_cover
+from crawler_dedup.signing.lookup import named_parts, with_keys
 from crawler_dedup.signing.titles import split_title
 from crawler_dedup.urls import site_of
 
@@ -48,12 +49,12 @@ class SiteProfile:
         """Whether enough pages were counted to know what the site's pages have in common."""
         return self.number > 0
 
-    @computed
+    @cached_property
     def common(self) -> frozenset[int]:
         """The blocks that many pages have."""
         return self.furniture | self.shared
 
-    @computed
+    @cached_property
     def packed_common(self) -> bytes:
         """The same as 4 bytes each, ascending."""
         return _pack_numbers(self.common)
@@ -129,3 +130,28 @@ def _unpack_numbers(content: bytes) -> frozenset[int]:
     if len(content) % 4:
         raise msgspec.DecodeError("hashes of a site have a length that they cannot have")
     return frozenset(np.frombuffer(content, dtype="<u4").tolist())
+
+
+def with_site_keys(page: SignedPage, site: SiteProfile) -> SignedPage:
+    """Return *page*; a thin page gets the keys under which it is filed and looked up, by the profile of its *site*."""
+    if page.kind is not PageKind.THIN:
+        return page
+    own_parts = site.own_parts(page.title)
+    names = split_title(page.title), own_parts, named_parts(page) & own_parts
+    return with_keys(page, names, site.common)
+
+
+def is_list(page: SignedPage) -> bool:
+    """Return whether a page mainly leads to other pages: an index, an archive, a tag page.
+
+    The links inside the element of its main text are at least half as long as the text, or those of the whole page twice as
+    long (an index without text, whose main text is a box at its side).
+    """
+    inside, outside = 2 * page.inner_link_chars >= page.chars, page.link_chars >= 2 * page.chars
+    return page.kind is PageKind.THIN or (page.chars > 0 and (inside or outside))
+
+
+def trim(page: SignedPage) -> SignedPage:
+    """Return *page*, which was counted for its site, without the links and blocks that no rule uses."""
+    cover = pack_cover(page.blocks) if page.blocks else page.cover
+    return msgspec.structs.replace(page, blocks=b"", cover=cover, links=page.links if is_list(page) else b"")

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 
 from crawler_dedup.decision import Match
 from crawler_dedup.rules.comparison import size_of
-from crawler_dedup.rules.filing import is_list
 from crawler_dedup.rules.limits import MAX_LIST_VARIANTS
 from crawler_dedup.rules.pair import Pair
+from crawler_dedup.rules.sites import is_list
 from crawler_dedup.signedpage import SignedPage
 
 

@@ -36,7 +36,7 @@ from crawler_dedup.batch.spark.linking import (
 )
 from crawler_dedup.rules.counts import can_read
 from crawler_dedup.signing.signer import Signer
-from crawler_dedup.transfer.transfer import read_profiles
+from crawler_dedup.transfer import read_profiles
 from tests.support.collections import Page, example_folder, find, make_pages, sign, table, write_pages
 from tests.support.examples import examples
 from tests.support.sparkexchange import exchanged, read_links

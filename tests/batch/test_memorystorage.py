@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crawler_dedup import Decision, Match, SignedPage
-from crawler_dedup.batch.memorystorage import MemoryStorage
+from crawler_dedup.batch.decide import MemoryStorage
 from crawler_dedup.index.decider import Decider, RunContext
 from crawler_dedup.index.limits import MAX_REPRESENTATIVES, MAX_UNDER_TITLE
 from crawler_dedup.index.lmdb.index import DirectoryIndex

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import pytest
 from msgspec.structs import replace
 
 from tests.support.commandline import FIRST, check_pages, entries_of, write
+from tests.support.crawling import Site, article, html
 from tests.support.droppedpages import PAGES
 
 
@@ -39,3 +41,12 @@ def mixed(dropped: Path) -> Path:
     (dropped / FIRST).unlink()
     write(dropped / FIRST, entries)
     return dropped
+
+
+@pytest.fixture
+def live(tmp_path: Path) -> Iterator[Site]:
+    """Yield a site of which the index ``index`` knows: a page, and two copies that were dropped."""
+    pages = {path: article(1, count=300, frame=path) for path in ("/kept", "/copy", "/gone")}
+    with Site({path: html(text) for path, text in pages.items()}) as site:
+        check_pages(tmp_path / "index", {site.url + path: text for path, text in pages.items()})
+        yield site

@@ -6,19 +6,17 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
 
-from crawler_dedup.cli import app
 from crawler_dedup.inspection.fetching import fetch_page, load_page
 from crawler_dedup.rules.table import TABLE
 from tests.support.commandline import invoke, printed_text
 from tests.support.crawling import Answer, Site, article, html, redirect
+from tests.support.droppedpages import HOSTILE
 from tests.support.prose import html as page_of
 from tests.support.prose import prose
 
-runner = CliRunner()
 BIGRAMS = ("--set", "DEDUP_TOKENIZER=bigrams")
-HOSTILE = "\x1b]0;owned\x07\x9b2J\u202e"
 
 
 LIST = "<ul>" + "".join(f'<li><a href="/{number}">story {number}</a>' for number in range(9)) + "</ul>"
@@ -29,19 +27,10 @@ def write(folder: Path, name: str, text: str) -> str:
     return str(folder / name)
 
 
-def test_two_files_are_compared_by_the_rules_of_the_crawl(tmp_path: Path) -> None:
-    for markup, status, line in [
-        (article("x", frame="another template"), 0, "duplicate: alike"),
-        (article("y"), 1, "different: signatures far apart"),
-        (LIST, 1, "different: signatures far apart"),
-    ]:
-        paths = [write(tmp_path, "new.html", markup), write(tmp_path, "kept.html", article("x"))]
-        result = runner.invoke(app, ["compare", *paths, "--set", "DEDUP_TOKENIZER=bigrams"])
-        assert result.exit_code == status
-        assert result.output.splitlines()[-1] == line
-
-
 def test_an_invalid_call_is_explained(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path, "deep.html", "<div>" * 1000)
+    write(tmp_path, "short.html", "<p>short</p>")
     for arguments, sentence in [
         (["absent.html", "absent.html"], "does not exist"),
         (["deep.html", "deep.html"], "nested too deep"),
@@ -49,12 +38,7 @@ def test_an_invalid_call_is_explained(tmp_path: Path, monkeypatch: pytest.Monkey
         (["deep.html", "deep.html", "--set", "DEDUP_TOKENIZER=none"], "DEDUP_TOKENIZER"),
         (["deep.html", "deep.html", "--set", "DEDUP_MAX_DISTANCE=9"], "DEDUP_MAX_DISTANCE"),
     ]:
-        monkeypatch.chdir(tmp_path)
-        write(tmp_path, "deep.html", "<div>" * 1000)
-        write(tmp_path, "short.html", "<p>short</p>")
-        result = runner.invoke(app, ["compare", *arguments])
-        assert result.exit_code == 2
-        assert sentence in " ".join(result.output.replace("│", " ").split())
+        assert sentence in printed_text(invoke("compare", *arguments, status=2))
 
 
 # compare
@@ -140,10 +124,7 @@ def test_addresses_are_fetched_and_compared_also_with_a_file(site: Site, kept: s
 def test_an_address_without_a_page_is_reported_in_a_sentence(site: Site, kept: str) -> None:
     for answer, sentence in [
         (html("gone", status=404), "the answer has status 404"),
-        (html("busy", status=503), "the answer has status 503"),
         (redirect("/new"), "too many redirects"),
-        (redirect("ftp://a.org/"), "cannot be fetched"),
-        (Answer(b"no gzip", 200, (("Content-Encoding", "gzip"),)), "cannot be fetched"),
         (Answer(b"half", 200, (("Content-Length", "9"), ("Content-Type", "text/html"))), "cannot be fetched"),
     ]:
         site.pages["/new"] = answer
@@ -180,24 +161,18 @@ def test_a_fetched_page_has_its_bytes_final_address_and_charset(site: Site) -> N
     assert (fetched.url, fetched.body.decode("gbk"), fetched.encoding) == (f"{site.url}/gbk", "茶馆", "gb18030")
 
 
-def test_a_compressed_response_is_decompressed(site: Site) -> None:
-    site.pages["/packed"] = Answer(gzip.compress(b"page"), 200, (("Content-Encoding", "gzip"),))
-    assert fetch_page(f"{site.url}/packed", 100).body == b"page"
-
-
 def test_no_more_of_a_response_is_read_than_is_used(site: Site, tmp_path: Path) -> None:
     large = b"x" * 1_000_000
     site.pages["/large"] = Answer(large)
     site.pages["/bomb"] = Answer(gzip.compress(large), 200, (("Content-Encoding", "gzip"),))
     (tmp_path / "large.html.gz").write_bytes(gzip.compress(large))
     for location in (f"{site.url}/large", f"{site.url}/bomb", str(tmp_path / "large.html.gz")):
-        assert len(load_page(location, "http://a.org/", 1_000).body) == 1_001
+        assert load_page(location, "http://a.org/", 1_000).body == large[:1_001]
 
 
 def test_no_error_shows_the_password_of_a_server_that_is_given_in_place_of_a_file() -> None:
     for command in ["index import", "index verify", "evaluate", "works import", "demo"]:
-        result = CliRunner().invoke(app, [*command.split(), "redis://reader:secret@127.0.0.1:1/0"])
-        assert result.exit_code == 2
+        result = invoke(*command.split(), "redis://reader:secret@127.0.0.1:1/0", status=2)
         assert "redis://127.0.0.1:1/0" in result.output or "server" in result.output
         assert "secret" not in result.output
         assert "reader" not in result.output

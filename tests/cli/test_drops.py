@@ -1,12 +1,6 @@
 from __future__ import annotations
 
-import fcntl
-import os
 import re
-import struct
-import subprocess
-import sys
-import termios
 from contextlib import closing
 from pathlib import Path
 
@@ -18,7 +12,17 @@ from crawler_dedup.index.opening import open_index
 from crawler_dedup.inspection.droptable import DropTable
 from crawler_dedup.journal.entry import run_started
 from crawler_dedup.journal.reader import Journals
-from tests.support.commandline import FIRST, SECOND, check_pages, entries_of, invoke, json_lines, printed_text, write
+from tests.support.commandline import (
+    FIRST,
+    SECOND,
+    check_pages,
+    entries_of,
+    in_terminal,
+    invoke,
+    json_lines,
+    printed_text,
+    write,
+)
 from tests.support.droppedpages import COPIES, HOSTILE, KEPT, PAGES, explained
 
 pytestmark = pytest.mark.usefixtures("outside")
@@ -118,7 +122,7 @@ def test_addresses_are_complete_in_a_pipe_and_distinguished_on_a_terminal(droppe
     write(dropped / SECOND, [replace(entry, url=url, duplicate_of=of, run="0000000b") for url, of in pages.items()])
     assert urls(invoke("drops", dropped, "--run", "b")) == [*pages]
     for columns in (80, 100):
-        long, tools, books, mirrored = printed = on_a_terminal("drops", dropped, "--run", "b", columns=columns)
+        long, tools, books, mirrored = printed = in_terminal(columns, "drops", dropped, "--run", "b").splitlines()
         assert len(long) == columns
         assert all(len(line) <= columns for line in printed)
         assert "  a.org/x" in long
@@ -128,22 +132,6 @@ def test_addresses_are_complete_in_a_pipe_and_distinguished_on_a_terminal(droppe
         assert "all/index.html  alike" in tools
         assert " ← mirror.org/x  alike" in mirrored
         assert all((entry.time[11:16] in line) == (columns >= 100) for line in printed)
-
-
-def on_a_terminal(*arguments: object, columns: int) -> list[str]:
-    """Return what a command prints on stdout if that is a terminal, without colours."""
-    ours, theirs = os.openpty()
-    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 25, columns, 0, 0))
-    environment = {**os.environ, "PYTHONUTF8": "1"}
-    environment.pop("COLUMNS", None)
-    code = "import sys; from crawler_dedup.cli import app; app(sys.argv[1:])"
-    command = [sys.executable, "-c", code, *map(str, arguments)]
-    with subprocess.Popen(command, stdout=theirs, stderr=subprocess.DEVNULL, env=environment) as process:
-        assert process.wait(60) == 0
-    os.close(theirs)
-    output = os.read(ours, 1 << 16).decode()
-    os.close(ours)
-    return re.sub("\x1b\\[[0-9;]*m", "", output).splitlines()
 
 
 # Options

@@ -22,17 +22,18 @@ FILES = (
 ).split()
 
 
-def commands(group: click.Group, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], click.Command]]:
+def commands(group: click.Group, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], LazyCommand]]:
     """Yield every command that is no group, with the words by which it is called."""
     for name, command in group.commands.items():
         if isinstance(command, click.Group):
             yield from commands(command, (*path, name))
         else:
             assert isinstance(command, LazyCommand)
-            yield (*path, name), command.load()
+            yield (*path, name), command
 
 
-ALL = dict(commands(app))
+LAZY = dict(commands(app))
+ALL = {path: command.load() for path, command in LAZY.items()}
 GROUPS = (("index",), ("batch",), ("lexicon",), ("works",))
 
 
@@ -79,3 +80,28 @@ def test_every_argument_is_explained_and_every_option_has_a_sentence() -> None:
             else:
                 name = (parameter.metavar or parameter.name or "").strip("[].").upper()
                 assert re.search(rf"\b{name}\b", text), path
+
+
+SECTIONS = {
+    "Try:": ["demo", "crawl", "settings"],
+    "Look:": ["drops", "why", "compare", "groups", "report"],
+    "Correct:": ["review", "forget", "restore", "keep", "separate"],
+    "Measure:": ["judge", "evaluate", "replay"],
+    "Operate:": ["index", "batch", "lexicon", "works"],
+}
+
+
+def test_help_lists_every_command_by_what_people_do() -> None:
+    sections: dict[str, list[str]] = {}
+    for block in invoke("--help").stdout.split("\n\n")[-len(SECTIONS) :]:
+        heading, *lines = block.splitlines()
+        sections[heading] = [line.split()[0] for line in lines]
+    assert sections == SECTIONS
+    assert sorted(name for names in SECTIONS.values() for name in names) == sorted(app.commands)
+
+
+def test_the_summary_of_a_command_is_the_first_paragraph_of_its_help() -> None:
+    for path, command in LAZY.items():
+        loaded = ALL[path]
+        assert loaded.help is not None
+        assert (loaded.name, " ".join(loaded.help.split("\n\n")[0].split())) == (command.name, command.short_help)

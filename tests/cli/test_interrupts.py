@@ -17,6 +17,7 @@ from crawler_dedup.signing.lookup import lookup_of
 from tests.support import processes
 from tests.support.commandline import FIRST, invoke, write
 from tests.support.crawling import article
+from tests.support.indexing import first_line
 from tests.support.labelled import write_set
 
 BIGRAMS = ("-s", "DEDUP_TOKENIZER=bigrams")
@@ -77,8 +78,7 @@ def test_interrupted_work_leaves_nothing_behind(indexes: Path, tmp_path: Path, c
     words = call.split()
     arguments = [*words, *BIGRAMS] if words[0] in ("lexicon", "evaluate") else words
     work = processes.start(["-c", HELD, *arguments], cwd=folder, start_new_session=True)
-    assert work.stdout is not None
-    assert work.stdout.readline() == "working\n"
+    assert first_line(work) == "working"
     os.killpg(work.pid, signal.SIGINT)  # as a terminal does: also to the processes that it has started
     assert work.communicate(timeout=60)[1] == "\nInterrupted.\n"
     assert work.returncode == 130
@@ -102,8 +102,7 @@ def test_an_interrupted_verification_ends_its_process_too(indexes: Path, tmp_pat
         env={**os.environ, "PYTHONPATH": path},
         start_new_session=True,
     )
-    assert work.stdout is not None
-    assert work.stdout.readline() == "working\n"
+    assert first_line(work) == "working"
     os.killpg(work.pid, signal.SIGINT)
     # Both outputs end when every process that has them open has ended.
     assert work.communicate(timeout=30)[1] == "\nInterrupted.\n"

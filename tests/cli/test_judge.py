@@ -4,7 +4,6 @@ import json
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +13,7 @@ from click.testing import Result
 from crawler_dedup import Config, Deduplicator
 from crawler_dedup.cli.evaluate import format_share
 from crawler_dedup.evaluation.answers import Answers
-from crawler_dedup.evaluation.counts import Share
-from crawler_dedup.evaluation.labelled import read_body, read_folder
+from crawler_dedup.evaluation.labelled import Share, read_body, read_folder
 from crawler_dedup.journal.entry import DUPLICATES
 from crawler_dedup.journal.reader import Selection
 from tests.support.commandline import (
@@ -67,7 +65,7 @@ def test_skipped_drops_are_asked_again_and_answered_ones_are_not(dropped: Path) 
     second_answers = judge(dropped, "n\ny\ny\ny\n")
     assert explained(second_answers) == [COPIES[1], *COPIES[3:]]
     assert precision_line(4, 6) in second_answers.stdout
-    assert "No drop is left to judge" in judge(dropped, "").stdout
+    assert "No selected drop is left to judge" in judge(dropped, "").stdout
 
 
 @pytest.mark.parametrize("end", ["", "q\n", "y", "maybe\nY \nq\n"])
@@ -98,7 +96,7 @@ def test_as_many_questions_are_asked_as_the_sample_is_to_have(dropped: Path) -> 
 def test_a_pair_that_was_dropped_twice_is_judged_once(dropped: Path) -> None:
     write(dropped / SECOND, entries_of(dropped / FIRST))
     judge(dropped, "y\n" * 20)
-    assert "No drop is left to judge" in judge(dropped, "").stdout
+    assert "No selected drop is left to judge" in judge(dropped, "").stdout
     assert Answers(dropped / "judged").precision(Selection(DUPLICATES)).total == 6
 
 
@@ -149,15 +147,6 @@ def test_answers_become_a_labelled_folder_with_stored_texts_and_do_not_contain_t
     check_folder(tmp_path / "index" / "judged", {(COPIES[0], KEPT): 1, (COPIES[1], KEPT): 0})
     lines = (tmp_path / "index" / "judged" / "answers.jsonl").read_bytes().splitlines()
     assert [json.loads(line)["entry"]["text"] for line in lines] == ["", ""]
-
-
-@pytest.fixture
-def live(tmp_path: Path) -> Iterator[Site]:
-    """Yield a site of which an index knows: a page, and two copies that were dropped."""
-    paths = ["/kept", "/copy", "/gone"]
-    with Site({path: html(article(1, count=300, frame=path)) for path in paths}) as site:
-        check_pages(tmp_path / "index", {site.url + path: article(1, count=300, frame=path) for path in paths})
-        yield site
 
 
 def test_answers_become_a_labelled_folder_with_fetched_pages(live: Site, tmp_path: Path) -> None:

@@ -1,71 +1,53 @@
 from __future__ import annotations
 
-import subprocess
-import sys
-from collections.abc import Iterator
+import os
 from pathlib import Path
 
-import click
 import pytest
+from click.shell_completion import ShellComplete
 from click.testing import CliRunner
 
 from crawler_dedup.cli import Application, LazyCommand, app
+from tests.support import processes
 from tests.support.commandline import invoke, printed_text
 
-SECTIONS = {
-    "Try:": ["demo", "crawl", "settings"],
-    "Look:": ["drops", "why", "compare", "groups", "report"],
-    "Correct:": ["review", "forget", "restore", "keep", "separate"],
-    "Measure:": ["judge", "evaluate", "replay"],
-    "Operate:": ["index", "batch", "lexicon", "works"],
-}
 
-
-def test_help_lists_every_command_by_what_people_do() -> None:
-    sections: dict[str, list[str]] = {}
-    for block in invoke("--help").stdout.split("\n\n")[-len(SECTIONS) :]:
-        heading, *lines = block.splitlines()
-        sections[heading] = [line.split()[0] for line in lines]
-    assert sections == SECTIONS
-    assert sorted(name for names in SECTIONS.values() for name in names) == sorted(app.commands)
-
-
-def lazy_commands(group: click.Group) -> Iterator[LazyCommand]:
-    """Yield every command of *group* and of the groups in it."""
-    for command in group.commands.values():
-        if isinstance(command, click.Group):
-            yield from lazy_commands(command)
-        else:
-            assert isinstance(command, LazyCommand)
-            yield command
-
-
-def test_the_summary_of_a_command_is_the_first_paragraph_of_its_help() -> None:
-    for command in lazy_commands(app):
-        loaded = command.load()
-        assert loaded.help is not None
-        assert (loaded.name, " ".join(loaded.help.split("\n\n")[0].split())) == (command.name, command.short_help)
-
-
-def modules_of(*arguments: str) -> set[str]:
-    """Call ``crawler-dedup`` in a process of its own; return what is imported at its end."""
+def printed_lines(*arguments: str, **variables: str) -> set[str]:
+    """Call ``crawler-dedup`` in a process of its own; return the printed lines, and each module imported at its end."""
     code = f"""import sys
 from crawler_dedup.cli import app
 try:
-    app({arguments!r})
+    app({arguments!r}, prog_name="crawler-dedup")
 finally:
     print(*sys.modules, sep="\\n")"""
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, encoding="utf-8", check=True, timeout=60)
-    return set(done.stdout.splitlines())
+    return set(processes.run(["-c", code], env={**os.environ, **variables}, fresh=True).stdout.splitlines())
 
 
 def test_commands_that_need_no_index_load_no_large_package_and_help_loads_no_command() -> None:
     for arguments in [("--help",), ("settings",), ("drops", "--help"), ("crawl", "--help")]:
-        loaded = modules_of(*arguments)
+        loaded = printed_lines(*arguments)
         assert "crawler_dedup.cli" in loaded
         assert not loaded & {"numpy", "lmdb", "lxml", "scrapy", "matplotlib", "trafilatura"}
         commands = {module for module in loaded if module.startswith("crawler_dedup.cli.")}
         assert (commands == {"crawler_dedup.cli.terminal"}) == (arguments == ("--help",))
+
+
+def test_a_shell_is_offered_commands_options_and_values() -> None:
+    for words, names in [
+        (["d"], ["demo", "drops"]),
+        (["index", ""], ["compact", "export", "import", "overrides", "stats", "verify"]),
+        (["--ver"], ["--version"]),
+        (["drops", "--su"], ["--summary"]),
+    ]:
+        completion = ShellComplete(app, {}, "crawler-dedup", "_CRAWLER_DEDUP_COMPLETE")
+        assert sorted(item.value for item in completion.get_completions(words[:-1], words[-1])) == names
+
+
+def test_a_shell_is_offered_commands_without_importing_them() -> None:
+    asked = {"_CRAWLER_DEDUP_COMPLETE": "bash_complete", "COMP_WORDS": "crawler-dedup ", "COMP_CWORD": "1"}
+    printed = printed_lines(**asked)
+    assert "plain,drops" in printed
+    assert not printed & {"numpy", "lmdb", "scrapy", "rich", "msgspec"}
 
 
 def test_an_unknown_command_is_answered_with_the_nearest_name() -> None:

@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
-import pty
 import re
-import struct
 import subprocess
-import termios
 from pathlib import Path
 
 import pytest
 
 from crawler_dedup import Config, Deduplicator
 from tests.support import processes
+from tests.support.commandline import in_terminal
 from tests.support.crawling import article
 
-SCOPE = "http://a.org/" + "long/" * 60 + "茶馆"
 VARIABLES = ("COLUMNS", "NO_COLOR", "FORCE_COLOR", "TERM")
+SCOPE = "http://a.org/" + "long/" * 60 + "茶馆"
 
 
 @pytest.fixture(scope="module")
@@ -80,36 +77,12 @@ def test_a_table_is_not_wider_than_the_terminal(index: Path) -> None:
     for columns in [60, 100]:
         for output in (
             run("index", "stats", index, COLUMNS=str(columns)).stdout,
-            in_terminal(columns, "index", "stats", str(index)),
+            in_terminal(columns, "index", "stats", index),
         ):
             lines = output.splitlines()
             assert max(map(len, lines)) <= columns
             shown = "".join(line.split("│")[1].strip() for line in lines if line.startswith("│"))
             assert SCOPE.replace("茶馆", "") in shown, "It is folded, not cut."
-
-
-def in_terminal(columns: int, *arguments: str) -> str:
-    """Return what a command prints on a terminal of this width, without escape sequences."""
-    ours, theirs = pty.openpty()
-    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
-    words = ["-m", "crawler_dedup", *arguments]
-    process = processes.start(
-        words, env=environment(TERM="xterm"), stdin=theirs, stdout=theirs, stderr=subprocess.DEVNULL
-    )
-    os.close(theirs)
-    output = b""
-    while block := _read(ours):
-        output += block
-    os.close(ours)
-    assert process.wait(timeout=60) == 0
-    return re.sub(r"\x1b\[[0-9;]*m", "", output.decode()).replace("\r\n", "\n")
-
-
-def _read(terminal: int) -> bytes:
-    try:
-        return os.read(terminal, 1 << 16)
-    except OSError:  # the last process that had it open has ended
-        return b""
 
 
 def test_a_character_that_a_terminal_cannot_show_is_a_question_mark_and_json_is_always_utf_8(index: Path) -> None:

@@ -1,8 +1,6 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +12,7 @@ from msgspec.structs import replace
 from crawler_dedup import Config
 from crawler_dedup.index import opening
 from crawler_dedup.index.lmdb.index import DirectoryIndex
-from crawler_dedup.inspection.history import AddressHistory, find_history
 from crawler_dedup.journal.entry import Entry, run_started
-from crawler_dedup.journal.reader import Journals
 from crawler_dedup.signing.signer import Signer, config_from_spec
 from tests.support.commandline import (
     FIRST,
@@ -30,6 +26,7 @@ from tests.support.commandline import (
     write,
 )
 from tests.support.crawling import Site, article, html, run_scrapy
+from tests.support.droppedpages import HOSTILE
 from tests.support.projects import ADDON, project
 from tests.support.projects import PAGES as SITE
 
@@ -43,13 +40,9 @@ PAGES = {
     OTHER: article(2),
     SHORT: "<p>short</p>",
 }
-HOSTILE = "\x1b]0;owned\x07\x9b2J\u202e"
 
 
-@pytest.fixture(autouse=True)
-def outside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Work outside of every Scrapy project."""
-    monkeypatch.chdir(tmp_path)
+pytestmark = pytest.mark.usefixtures("outside")
 
 
 @pytest.fixture
@@ -65,11 +58,6 @@ def why(url: str, *arguments: object, status: int = 0) -> Result:
 
 def lines(result: Result) -> list[str]:
     return [line.strip() for line in result.stdout.splitlines()]
-
-
-def history(url: str, directory: Path) -> AddressHistory:
-    with closing(opening.open_index(directory)) as pages:
-        return find_history(url, pages, Journals.beside(directory, "journal-%(time)s.jsonl"), lambda _: None)
 
 
 # What became of a page
@@ -332,9 +320,7 @@ def test_of_two_simultaneous_runs_the_later_line_counts(index: Path) -> None:
     entry = entry_of_copy(index)
     write(index / FIRST, [replace(entry, time="2099-01-01T00:30:00.000Z", duplicate_of=OTHER)])
     write(index / SECOND, [replace(entry, time="2099-01-01T00:10:00.000Z")])
-    (page,) = history(COPY, index).scopes.values()
-    assert page.outcome is not None
-    assert page.outcome.duplicate_of == OTHER
+    assert lines(why(COPY, index))[0] == f"{COPY} was dropped: a duplicate of {OTHER}."
 
 
 # Both texts
@@ -348,51 +334,38 @@ def test_the_differences_of_stored_texts_are_shown(tmp_path: Path) -> None:
     assert "--fetch" not in printed
 
 
-@dataclass(frozen=True)
-class Live:
-    """A site, and an index that knows its pages."""
-
-    site: Site
-    index: Path
-
-    def url(self, path: str) -> str:
-        return self.site.url + path
-
-
-@pytest.fixture
-def live(tmp_path: Path) -> Iterator[Live]:
-    with Site({path: html(article(1, frame=path)) for path in ("/kept", "/copy")}) as site:
-        check_pages(tmp_path / "index", {site.url + path: article(1, frame=path) for path in site.pages})
-        yield Live(site, tmp_path / "index")
-
-
-def test_both_pages_are_fetched_and_compared_and_changes_since_the_decision_are_shown(live: Live) -> None:
-    printed = printed_text(why(live.url("/copy"), live.index, "--fetch"))
-    assert sorted(live.site.paths()) == ["/copy", "/kept"]
+def test_both_pages_are_fetched_and_compared_and_changes_since_the_decision_are_shown(
+    live: Site, tmp_path: Path
+) -> None:
+    printed = printed_text(why(f"{live.url}/copy", tmp_path / "index", "--fetch"))
+    assert sorted(live.paths()) == ["/copy", "/kept"]
     assert "→ alike duplicate" in printed
     assert "0 tokens only in new: none" in printed
-    live.site.pages["/copy"] = html(article(1, changed=20))
-    printed = printed_text(why(live.url("/copy"), live.index, "--fetch"))
+    live.pages["/copy"] = html(article(1, count=300, changed=20))
+    printed = printed_text(why(f"{live.url}/copy", tmp_path / "index", "--fetch"))
     assert "→ not covered different" in printed
     assert "20 tokens only in new:" in printed
 
 
-def test_a_page_that_cannot_be_fetched_is_reported_in_a_sentence(live: Live) -> None:
-    live.site.pages["/copy"] = html("gone", status=404)
-    result = why(live.url("/copy"), live.index, "--fetch", status=2)
-    assert f"{live.url('/copy')} cannot be fetched" in result.stderr
+def test_a_page_that_cannot_be_fetched_is_reported_in_a_sentence(live: Site, tmp_path: Path) -> None:
+    live.pages["/copy"] = html("gone", status=404)
+    result = why(f"{live.url}/copy", tmp_path / "index", "--fetch", status=2)
+    assert f"{live.url}/copy cannot be fetched" in result.stderr
     assert "the answer has status 404" in result.stderr
-    assert result.stdout.startswith(f"{live.url('/copy')} was dropped")
+    assert result.stdout.startswith(f"{live.url}/copy was dropped")
 
 
-def test_a_kept_page_is_fetched_and_compared_with_the_kept_page_that_comes_nearest(live: Live) -> None:
-    assert "No other kept page is similar to its present state." in why(live.url("/kept"), live.index, "--fetch").stdout
-    assert live.site.paths() == ["/kept"]
-    fact = article(1, frame="other").replace("</article>", "<p>In Leith</p></article>")
-    live.site.pages["/other"] = html(fact)
-    check_pages(live.index, {live.url("/other"): fact}, journal=SECOND)
-    printed = printed_text(why(live.url("/other"), live.index, "--fetch"))
-    assert f"{live.url('/kept')} is the most similar; it does not represent this page: rule" in printed
+def test_a_kept_page_is_fetched_and_compared_with_the_kept_page_that_comes_nearest(live: Site, tmp_path: Path) -> None:
+    assert (
+        "No other kept page is similar to its present state."
+        in why(f"{live.url}/kept", tmp_path / "index", "--fetch").stdout
+    )
+    assert live.paths() == ["/kept"]
+    fact = article(1, count=300, frame="other").replace("</article>", "<p>In Leith</p></article>")
+    live.pages["/other"] = html(fact)
+    check_pages(tmp_path / "index", {f"{live.url}/other": fact}, journal=SECOND)
+    printed = printed_text(why(f"{live.url}/other", tmp_path / "index", "--fetch"))
+    assert f"{live.url}/kept is the most similar; it does not represent this page: rule" in printed
     assert printed.endswith(
         "rule “not covered”. the other page, of which at most the main text is stored, may lack: a fact: In Leith"
         " does not count (in navigation, a footer or the like): other"
@@ -402,18 +375,13 @@ def test_a_kept_page_is_fetched_and_compared_with_the_kept_page_that_comes_neare
 # What stands on pages does not steer the terminal
 
 
-def hostile_entry(entry: Entry) -> Entry:
-    return replace(
-        entry, url=f"http://a.org/{HOSTILE}", title=HOSTILE, scope=HOSTILE, spider=HOSTILE, rule=HOSTILE, time=HOSTILE
-    )
-
-
 def test_hostile_titles_and_addresses_are_not_printed_raw(tmp_path: Path) -> None:
     kept, copy = f"http://a.org/{HOSTILE}kept", f"http://a.org/{HOSTILE}copy"
     source = article(1).replace("<title>", f"<title>{HOSTILE}")
     check_pages(tmp_path / "index", {kept: source, copy: f"{source} "})
     (entry,) = entries_of(tmp_path / "index" / FIRST)
-    write(tmp_path / "index" / SECOND, [hostile_entry(entry)])
+    said = dict.fromkeys(("title", "scope", "spider", "rule", "time"), HOSTILE)
+    write(tmp_path / "index" / SECOND, [replace(entry, url=f"http://a.org/{HOSTILE}", **said)])
     for url in (kept, copy, f"http://a.org/{HOSTILE}"):
         output = why(url, tmp_path / "index").output
         assert all(character.isprintable() or character == "\n" for character in output)
@@ -421,51 +389,46 @@ def test_hostile_titles_and_addresses_are_not_printed_raw(tmp_path: Path) -> Non
     assert all(character.isprintable() or character == "\n" for character in output)
 
 
-def test_a_hostile_address_that_cannot_be_fetched_is_not_printed_raw(live: Live) -> None:
-    (entry,) = entries_of(live.index / FIRST)
-    url = live.url(f"/{HOSTILE}")
-    write(live.index / SECOND, [replace(entry, url=url)])
-    output = why(url, live.index, "--fetch", status=2).output
+def test_a_hostile_address_that_cannot_be_fetched_is_not_printed_raw(live: Site, tmp_path: Path) -> None:
+    entry, _ = entries_of(tmp_path / "index" / FIRST)
+    url = f"{live.url}/{HOSTILE}"
+    write(tmp_path / "index" / SECOND, [replace(entry, url=url)])
+    output = why(url, tmp_path / "index", "--fetch", status=2).output
     assert all(character.isprintable() or character == "\n" for character in output)
 
 
 # Real crawls
 
 
-@dataclass(frozen=True)
-class Project:
-    """A Scrapy project after a crawl of its site: ``/page`` is kept, ``/copy`` was dropped."""
-
-    directory: Path
-    url: str
-
-
 @pytest.fixture(scope="module")
-def crawled(tmp_path_factory: pytest.TempPathFactory) -> Project:
+def crawled(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """Return a project after a crawl in which ``/page`` was kept and ``/copy`` dropped, and the address of its site."""
     settings = f"{ADDON}DEDUP_TOKENIZER = 'bigrams'\nDEDUP_DIR = 'my-index'\nDEDUP_JOURNAL = 'notes/%(name)s.log'\n"
     with Site(SITE) as site:
         directory = project(tmp_path_factory.mktemp("project"), site, settings)
         done = run_scrapy(directory, "crawl", "project")
     assert done.returncode == 0, done.stdout
-    return Project(directory, site.url)
+    return directory, site.url
 
 
-def test_in_a_project_index_and_journal_are_those_of_its_settings(crawled: Project) -> None:
-    below = crawled.directory / "below"
+def test_in_a_project_index_and_journal_are_those_of_its_settings(crawled: tuple[Path, str]) -> None:
+    project_folder, url = crawled
+    below = project_folder / "below"
     below.mkdir(exist_ok=True)
-    for directory in (crawled.directory, below):
-        done = command(directory, "why", f"{crawled.url}/copy")
+    for directory in (project_folder, below):
+        done = command(directory, "why", f"{url}/copy")
         assert done.returncode == 0, done.stderr
-        assert done.stdout.startswith(f"{crawled.url}/copy was dropped: a duplicate of {crawled.url}/page.\n")
-    assert command(crawled.directory, "drops").stdout.count(f"{crawled.url}/copy\t{crawled.url}/page") == 1
+        assert done.stdout.startswith(f"{url}/copy was dropped: a duplicate of {url}/page.\n")
+    assert command(project_folder, "drops").stdout.count(f"{url}/copy\t{url}/page") == 1
 
 
-def test_outside_of_a_project_the_index_must_be_given(crawled: Project, tmp_path: Path) -> None:
-    done = command(tmp_path, "why", f"{crawled.url}/copy")
+def test_outside_of_a_project_the_index_must_be_given(crawled: tuple[Path, str], tmp_path: Path) -> None:
+    project_folder, url = crawled
+    done = command(tmp_path, "why", f"{url}/copy")
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == "Error: There is no Scrapy project here: give the directory of the index.\n"
-    index = crawled.directory / ".scrapy" / "my-index"
-    named = command(tmp_path, "why", f"{crawled.url}/page", index)
+    index = project_folder / ".scrapy" / "my-index"
+    named = command(tmp_path, "why", f"{url}/page", index)
     assert named.returncode == 0
     assert "There is no journal" in named.stderr, "its name is known inside the project only"
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scrapy.http import HtmlResponse
 from scrapy.linkextractors import LinkExtractor
 
-from crawler_dedup.crawl.addresspattern import AddressPattern
+from crawler_dedup.crawl.suspicions import AddressPattern
 
 
 def pattern_of(urls: Sequence[str]) -> str:

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from crawler_dedup.journal.paths import safe_name
 from crawler_dedup.journal.reader import Journals
+from crawler_dedup.journal.writer import safe_name
 from tests.support.crawling import WALK, Site, article, html, run_script
 
 DEVICES = ["CON", "nul", "Aux.txt", "com1", "LPT9.log", "COM¹", "nul .x", "CONIN$"]

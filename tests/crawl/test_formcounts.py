@@ -16,7 +16,7 @@ import pytest
 from lxml.html import document_fromstring
 
 from crawler_dedup import Config
-from crawler_dedup.crawl.formcounts import LIMIT, MAX_FORMS, Forms, FormUse
+from crawler_dedup.crawl.suspicions import LIMIT, MAX_FORMS, FormUse, Suspicions
 from crawler_dedup.signedpage import SignedPage
 from crawler_dedup.signing import forms as signing_forms
 from crawler_dedup.signing.forms import CrawlSigner, FormReader
@@ -105,12 +105,12 @@ def sign_with(signer: CrawlSigner, url: str, body: str) -> tuple[SignedPage, Seq
 
 def reported(page: Page, pages: int = 3 * LIMIT) -> list[tuple[int, FormUse]]:
     """Return at which page which form is reported."""
-    forms, signer, reports = Forms(), CrawlSigner(Signer(Config(tokenizer="bigrams"))), []
+    forms, signer, reports = Suspicions(), CrawlSigner(Signer(Config(tokenizer="bigrams"))), []
     for number in range(pages):
         path, body = page(number)
         url = f"http://site{path}"
         _, read = sign_with(signer, url, body)
-        if form := forms.add(url, read):
+        if form := forms.count_forms(url, read):
             reports.append((number + 1, form))
     return reports
 
@@ -132,15 +132,17 @@ def test_a_form_is_reported_once_with_its_path_pattern_and_number(page: Page, pa
     assert form.path == path
     assert form.pattern == pattern
     assert form.count >= 3 * LIMIT - 5
-    assert len(form.examples) == 3
+    assert len(form.examples) == 5
 
 
 def test_a_pattern_that_would_also_refuse_another_page_of_the_crawl_is_not_named() -> None:
-    forms = Forms()
-    forms.add("http://site/doku.php?id=tea:leaves", [])
-    forms.add("http://site/doku.php?id=tea:cups&do=show", [])
-    reports = [forms.add(f"http://site/doku.php?id={words(number, 1)[0]}", [b"missing"]) for number in range(LIMIT)]
-    others = [forms.add(f"http://site/doku.php?id={number}&do=edit&rev=", [b"edit"]) for number in range(LIMIT)]
+    forms = Suspicions()
+    forms.count_forms("http://site/doku.php?id=tea:leaves", [])
+    forms.count_forms("http://site/doku.php?id=tea:cups&do=show", [])
+    reports = [
+        forms.count_forms(f"http://site/doku.php?id={words(number, 1)[0]}", [b"missing"]) for number in range(LIMIT)
+    ]
+    others = [forms.count_forms(f"http://site/doku.php?id={number}&do=edit&rev=", [b"edit"]) for number in range(LIMIT)]
     assert [form.pattern for form in (reports[-1], others[-1]) if form is not None] == [
         "",
         r"^https?://site/doku\.php\?id=\d+&do=edit&rev=$",
@@ -153,13 +155,13 @@ def test_pages_with_content_of_their_own_are_not_reported(page: Page) -> None:
 
 
 def test_pages_of_different_hosts_have_different_forms() -> None:
-    forms, reader, signer = Forms(), FormReader(), Signer(Config(tokenizer="bigrams"))
+    forms, reader, signer = Suspicions(), FormReader(), Signer(Config(tokenizer="bigrams"))
     body = NOT_FOUND.format(path="/x").encode()
 
     def add(host: int) -> FormUse | None:
         url = f"http://site{host}/x"
         page, _ = signer.sign(url, body, encoding="utf-8", key=None, scope="")
-        return forms.add(url, reader.read(page, document_fromstring(body)))
+        return forms.count_forms(url, reader.read(page, document_fromstring(body)))
 
     assert not any(add(number % 4) for number in range(4 * LIMIT - 4))
     assert add(0) is not None
@@ -173,7 +175,7 @@ def max_blocks(monkeypatch: pytest.MonkeyPatch) -> int:
 
 
 def test_what_is_remembered_is_bounded(max_blocks: int) -> None:
-    reader, forms, signer = FormReader(), Forms(), Signer(Config(tokenizer="bigrams"))
+    reader, forms, signer = FormReader(), Suspicions(), Signer(Config(tokenizer="bigrams"))
     thin, tree = signed(signer, "http://h/", 0, 0), document_fromstring("<p>The same text")
     for number in range(max_blocks // 100 + 20):
         reader.read(signed(signer, f"http://h{number % 3}/{number}", number, 100), tree)
@@ -182,8 +184,8 @@ def test_what_is_remembered_is_bounded(max_blocks: int) -> None:
         if number % 100 == 0:
             assert len(reader._blocks) + sum(map(len, reader._blocks.values())) == reader._remembered <= max_blocks
     for number in range(MAX_FORMS + 50):
-        forms.add(f"http://h{number}/", [number.to_bytes(12, "big")])
-    assert len(forms._uses) <= MAX_FORMS
+        forms.count_forms(f"http://h{number}/", [number.to_bytes(12, "big")])
+    assert len(forms._forms) <= MAX_FORMS
 
 
 def signed(signer: Signer, url: str, seed: int, blocks: int) -> SignedPage:

@@ -3,7 +3,6 @@ from __future__ import annotations
 import gzip
 import os
 import re
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +10,7 @@ import pytest
 from click.testing import Result
 
 from crawler_dedup import Config, SignedPage
-from crawler_dedup.evaluation.counts import Counts, Share
-from crawler_dedup.evaluation.labelled import LabelledPair, read_body, read_folder
+from crawler_dedup.evaluation.labelled import LabelledPair, Share, read_body, read_folder
 from crawler_dedup.evaluation.pairs import (
     DirectionResult,
     PairResult,
@@ -406,19 +404,6 @@ def test_json_has_the_figures_of_the_tables(four_outcomes: Path) -> None:
     assert printed["wrong_pair"][0]["a"]["id"] == "3"
 
 
-# By distance
-
-
-def test_the_row_of_a_distance_equals_the_result_with_that_setting(alike_others: Path) -> None:
-    lines = report(alike_others)["distance_counts"]
-    assert [line["max_distance"] for line in lines] == [*range(8)]
-    for distance in (0, 3):
-        assert lines[distance]["counts"] == counts_of(report(alike_others, "-s", f"DEDUP_MAX_DISTANCE={distance}"))
-    assert lines[0]["counts"] != lines[7]["counts"] == counts_of(report(alike_others))
-    shown = [str(lines[3]["counts"][name]) for name in asdict(Counts())]
-    assert f"3 {' '.join(shown)} " in printed_text(evaluated(alike_others))
-
-
 # Schemes
 
 
@@ -453,17 +438,6 @@ def test_a_pair_that_a_crawl_would_not_find_is_missed_and_reported_so(tmp_path: 
     alike = report(tmp_path, "--errors", 5, "-s", "DEDUP_SCHEME=minhash")
     assert counts_of(alike)["found"] == 1
     assert "wrong_pair" not in alike
-    assert "distance_counts" not in alike
-
-
-@pytest.fixture
-def alike_others(tmp_path: Path) -> Path:
-    """Write copies that are duplicates, and parts of them that a person wants."""
-    pages = copies(12)
-    pages |= {f"{number}e": article(number, shortened=1) for number in range(12)}
-    pairs = [pair(f"{number}", f"{number}c", 1) for number in range(12)]
-    pairs += [pair(f"{number}", f"{number}e", 0) for number in range(12)]
-    return write_set(tmp_path, pages, pairs)
 
 
 # The document

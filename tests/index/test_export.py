@@ -13,17 +13,17 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from crawler_dedup import ExportUnreadable, IndexMismatch, SignedPage
+from crawler_dedup import ExportUnreadable, IndexMismatch, SignedPage, transfer
 from crawler_dedup.errors import DedupError
 from crawler_dedup.index.decider import RunContext
 from crawler_dedup.index.header import Header
 from crawler_dedup.index.lmdb.index import DirectoryIndex
 from crawler_dedup.index.records import Record, encode
+from crawler_dedup.signedpage import PageKind
 from crawler_dedup.signing.lookup import lookup_of
 from crawler_dedup.signing.schemes import SimHash
 from crawler_dedup.system.compression import zstd
-from crawler_dedup.transfer import transfer
-from crawler_dedup.transfer.export import FORMAT, Export, ExportBlock, write_export
+from crawler_dedup.transfer import FORMAT, Export, ExportBlock, write_export
 from tests.support.examples import examples
 from tests.support.indexing import ByDistance, array, clusters, page
 
@@ -149,7 +149,7 @@ def test_no_block_has_longer_rows_than_the_limit_except_a_single_one(
     signatures = np.arange(len(lengths), dtype=np.uint64) * np.uint64(2**50)
     rows = [random.Random(number).randbytes(length) for number, length in enumerate(lengths)]
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr("crawler_dedup.transfer.export._ROWS_BYTES", 100)
+        patched.setattr("crawler_dedup.transfer._ROWS_BYTES", 100)
         assert write_export(file, Header(2, {}, {}), [ExportBlock(signatures, rows)]) == len(lengths)
     blocks = list(Export(file).blocks())
     assert [row for block in blocks for row in block.rows] == rows
@@ -306,6 +306,8 @@ def test_a_row_is_an_encoded_record() -> None:
         row(kind=3),
         row(cover=b"\2\0t"),
         row(links=b"12345"),
+        row(kind=PageKind.THIN, value=b"abc"),  # a part of a key
+        row(kind=PageKind.THIN, value=bytes(range(64))),  # more keys than a page has
         row(signature=-5),
         row((0, [])),
         row((3, float("nan"))),

@@ -16,9 +16,8 @@ import pytest
 from crawler_dedup import SignedPage
 from crawler_dedup.index.header import Header
 from crawler_dedup.index.records import Record, encode
-from crawler_dedup.signedpage import PageKind
 from crawler_dedup.system.compression import zstd
-from crawler_dedup.transfer.export import _MAX_VALUE, FORMAT, MAX_BLOCK_ROWS, Export, ExportBlock, write_export
+from crawler_dedup.transfer import _MAX_VALUE, FORMAT, MAX_BLOCK_ROWS, Export, ExportBlock, write_export
 from tests.support.commandline import invoke
 from tests.support.indexing import array
 
@@ -123,8 +122,8 @@ import resource, sys
 from pathlib import Path
 from crawler_dedup import ExportUnreadable
 from crawler_dedup.index import opening
-from crawler_dedup.transfer import transfer
-from crawler_dedup.transfer.export import Export
+from crawler_dedup import transfer
+from crawler_dedup.transfer import Export
 from crawler_dedup.signing.lookup import lookup_of
 
 def peak():
@@ -185,17 +184,6 @@ def test_a_command_without_enough_memory_reports_it(hostile: Mapping[str, Path],
     child = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=120)
     assert (child.returncode, child.stdout) == (2, "")
     assert child.stderr == "Error: There is not enough memory for this.\n"
-
-
-@pytest.mark.parametrize("value", [b"abc", bytes(range(64))], ids=["a part of a key", "more keys than a page has"])
-def test_a_thin_page_with_impossible_keys_is_reported_in_a_sentence_on_the_command_line(
-    tmp_path: Path, value: bytes
-) -> None:
-    row = encode(Record(SignedPage("k", "http://h/", "s", kind=PageKind.THIN, value=value), settled=1))
-    write_export(tmp_path / "file", Header(5, SPEC, {}), [ExportBlock(array([7]), [row])])
-    result = invoke("index", "import", tmp_path / "file", tmp_path / "index", status=2)
-    assert f"{tmp_path / 'file'} cannot be read as an export: a record is damaged" in result.output
-    assert not (tmp_path / "index").exists()
 
 
 def test_more_signatures_than_fit_into_a_block_are_written_as_several_blocks(tmp_path: Path) -> None:

@@ -17,18 +17,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crawler_dedup import Config, Decision, IndexMismatch, IndexUnusable, SignedPage, Verdict
+from crawler_dedup import Config, Decision, IndexUnusable, SignedPage, Verdict
 from crawler_dedup.decision import BEING_HANDLED
 from crawler_dedup.errors import IndexDamaged, IndexMissing
 from crawler_dedup.index.decider import RunContext
 from crawler_dedup.index.index import Index
-from crawler_dedup.index.lmdb import runlocks
+from crawler_dedup.index.lmdb import locks
 from crawler_dedup.index.lmdb.index import DirectoryIndex
 from crawler_dedup.index.location import Location
 from crawler_dedup.index.opening import has_index
 from crawler_dedup.index.records import shorten_key
 from crawler_dedup.signing.signer import Signer
-from crawler_dedup.system.processlock import is_held
+from crawler_dedup.system.filelocks import is_held
 from crawler_dedup.worker.preview import preview
 from tests.support.crawling import article
 from tests.support.examples import examples
@@ -102,12 +102,6 @@ def _look_and_offer(store: Index, seed: int) -> None:
             release(store, int(offered.key))
         if source.random() < 0.2:
             store.offer([page(1000 + number, flipped(source, signature, 20))], MATCHER, context[1]).result()
-
-
-def test_a_page_without_a_signature_is_unchecked(backend: Index) -> None:
-    unsigned = SignedPage(key="1", url="http://a/", scope="", unsigned="too little text")
-    decision = backend.preview(unsigned, MATCHER)
-    assert (decision.verdict, decision.reason) == (Verdict.UNCHECKED, "too little text")
 
 
 def test_expired_pages_are_no_representatives(backend: Index) -> None:
@@ -191,12 +185,6 @@ def test_an_index_that_is_just_being_created_is_not_an_index_yet(tmp_path: Path)
         txn.drop(env.open_db(b"runs", txn))
     with pytest.raises(IndexMissing):
         DirectoryIndex.attach(tmp_path, readonly=True)
-
-
-def test_an_index_of_another_configuration_is_refused(tmp_path: Path) -> None:
-    open_store(tmp_path).close()
-    with pytest.raises(IndexMismatch, match="scheme: it has 'test' / you have 'other'"):
-        DirectoryIndex.attach(tmp_path, {"scheme": "other"}, readonly=True)
 
 
 def test_an_index_that_was_opened_for_reading_refuses_to_be_written(store: DirectoryIndex, tmp_path: Path) -> None:
@@ -303,7 +291,7 @@ def test_a_run_that_ends_while_the_reading_begins_has_not_died(
             lock.release()
         return is_held(path, readonly=readonly)
 
-    monkeypatch.setattr(runlocks, "is_held", end_first)
+    monkeypatch.setattr(locks, "is_held", end_first)
     assert store.preview(page(2, 5), MATCHER).verdict is Verdict.DUPLICATE
     assert not lock.is_held
 
@@ -313,6 +301,6 @@ def test_a_run_that_may_be_alive_or_dead_has_open_pages(
 ) -> None:
     lock = store.begin_run()
     store.offer([page(1, 5)], MATCHER, RunContext(lock.number, grace=60, clock=lock.now)).result()
-    monkeypatch.setattr(runlocks, "is_held", lambda path, *, readonly=False: None)
+    monkeypatch.setattr(locks, "is_held", lambda path, *, readonly=False: None)
     assert store.preview(page(2, 5), MATCHER).reason == BEING_HANDLED
     lock.release()

@@ -13,7 +13,7 @@ import msgspec
 import pytest
 from xxhash import xxh3_64_intdigest
 
-from crawler_dedup import Config, Decision, Deduplicator, SignedPage, Verdict
+from crawler_dedup import Config, Decision, Deduplicator, SignedPage, Verdict, transfer
 from crawler_dedup.errors import ExportUnreadable, IndexDamaged, IndexMismatch
 from crawler_dedup.index import opening, runs
 from crawler_dedup.index.decider import RunContext
@@ -24,13 +24,10 @@ from crawler_dedup.index.lmdb.environment import Environment
 from crawler_dedup.index.lmdb.index import DirectoryIndex
 from crawler_dedup.index.profiles import Snapshot
 from crawler_dedup.rules.counts import SiteCounts, can_read
-from crawler_dedup.rules.filing import trim
 from crawler_dedup.rules.limits import MIN_PAGES
-from crawler_dedup.rules.sites import decode_profile
+from crawler_dedup.rules.sites import decode_profile, trim
 from crawler_dedup.system.callbacks import ignore_progress
-from crawler_dedup.transfer import export, transfer
-from crawler_dedup.transfer.export import Export, write_export
-from crawler_dedup.transfer.transfer import SiteCheck
+from crawler_dedup.transfer import Export, SiteCheck, write_export
 from tests.support.crawling import article
 from tests.support.indexing import FILING, ByDistance, open_backend, open_store, run
 from tests.support.places import Places
@@ -417,7 +414,7 @@ def test_an_export_that_fails_among_the_sites_ends_its_reading_transaction(
         values.append(value)
 
     monkeypatch.setattr(Environment, "read", note)
-    monkeypatch.setattr(export, "_write", fail)
+    monkeypatch.setattr(transfer, "_write", fail)
     with pytest.raises(ZeroDivisionError) as raised:
         transfer.export_index(store, tmp_path / "file", ignore_progress)
     assert raised.tb

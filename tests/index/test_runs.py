@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from crawler_dedup import Config, Decision, Deduplicator
+from crawler_dedup import Config, Decision, Deduplicator, transfer
 from crawler_dedup.decision import BEING_HANDLED
 from crawler_dedup.index import runs
 from crawler_dedup.index.decider import RunContext
@@ -25,11 +25,19 @@ from crawler_dedup.index.records import Record
 from crawler_dedup.signing.lookup import lookup_of
 from crawler_dedup.signing.text import unpack_text
 from crawler_dedup.system.extras import has_extra
-from crawler_dedup.system.processlock import is_held
-from crawler_dedup.transfer import transfer
-from crawler_dedup.transfer.export import Export
+from crawler_dedup.transfer import Export
 from tests.support.crawling import article
-from tests.support.indexing import FILING, ByDistance, open_store, page, program, running_program, settle
+from tests.support.indexing import (
+    FILING,
+    ByDistance,
+    ask,
+    first_line,
+    open_store,
+    page,
+    program,
+    running_program,
+    settle,
+)
 from tests.support.places import Places
 from tests.support.verification import verify
 
@@ -381,52 +389,43 @@ def test_an_unchanged_decision_records_whether_an_earlier_run_has_handled_the_pa
 
 
 _FORK = """
-    import os, sys, time
+    import os, sys
     from crawler_dedup import Config, Deduplicator
     from tests.support.crawling import article
 
     run = Deduplicator.open(sys.argv[1], Config(tokenizer="bigrams"))
-    page = run.sign("http://a.example/1", article("x").encode())
-    run.submit([page], claim=True).result()
+    run.submit([run.sign("http://a.example/1", article("x").encode())], claim=True).result()
     child = os.fork()
     if not child:
         print(os.getpid(), flush=True)
-        sys.stdin.readline()  # lives on until the test ends
+        sys.stdin.readline()
         run.close()
+        print("closed", flush=True)
+        sys.stdin.readline()  # lives on until the test ends
         os._exit(0)
     os.waitpid(child, 0)
 """
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no forks here")
-def test_a_forked_child_does_not_keep_the_run_of_its_killed_parent_alive(tmp_path: Path, opening_here: Open) -> None:
+@pytest.mark.parametrize(("ends", "expected"), [("child", BEING_HANDLED), ("parent", "new")])
+def test_a_run_ends_with_its_process_and_not_with_a_forked_child(
+    tmp_path: Path, opening_here: Open, ends: str, expected: str
+) -> None:
     parent = program(_FORK, tmp_path, fresh=True)
-    assert parent.stdout is not None
-    child = int(parent.stdout.readline())
+    child = int(first_line(parent))
     try:
         run = opening_here()
         assert answer(run, "2", "x") == BEING_HANDLED
-        parent.kill()
-        parent.wait()
-        os.kill(child, 0)  # it is there still
-        assert answer(run, "2", "x") == "new"
+        if ends == "child":
+            assert ask(parent, "close") == "closed"
+        else:
+            parent.kill()
+            parent.wait()
+            os.kill(child, 0)  # it is there still
+        assert answer(run, "2", "x") == expected
     finally:
         os.kill(child, signal.SIGKILL)
-        parent.communicate()
-
-
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no forks here")
-def test_a_forked_child_that_closes_does_not_end_the_run_of_its_parent(tmp_path: Path, opening_here: Open) -> None:
-    parent = program(_FORK, tmp_path, fresh=True)
-    assert parent.stdout is not None
-    parent.stdout.readline()
-    try:
-        run = opening_here()
-        assert parent.stdin is not None
-        (lock,) = [path for path in lock_files(tmp_path) if f"{run.run:08x}" not in path.name]
-        assert is_held(lock)
-        assert answer(run, "2", "x") == BEING_HANDLED
-    finally:
         parent.communicate()
 
 

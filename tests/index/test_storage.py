@@ -15,7 +15,7 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from crawler_dedup.batch.memorystorage import MemoryStorage
+from crawler_dedup.batch.decide import MemoryStorage
 from crawler_dedup.index.layout import (
     COUNTS,
     NUMBER_BYTES,
@@ -37,7 +37,7 @@ from crawler_dedup.index.layout import (
 from crawler_dedup.index.storage import Storage
 from crawler_dedup.index.transaction import Transaction
 from tests.support import processes
-from tests.support.indexing import open_backend
+from tests.support.indexing import first_line, open_backend
 from tests.support.places import Places
 
 Operation = Callable[[Storage, "Model"], object]
@@ -254,10 +254,9 @@ for number in range(1, 10_000):
 def test_after_a_kill_all_of_a_transaction_is_stored_or_nothing(places: Places) -> None:
     place = places()
     writer = processes.start(["-c", WRITER, places.word()])
-    assert writer.stdout is not None
     acknowledged = 0
     while acknowledged < 50:
-        acknowledged = int(writer.stdout.readline())
+        acknowledged = int(first_line(writer))
     os.kill(writer.pid, signal.SIGKILL)
     acknowledged = max([acknowledged, *map(int, writer.communicate()[0].split())])
     with closing(open_backend(place)) as backend, backend._read() as reading:

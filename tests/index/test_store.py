@@ -37,6 +37,7 @@ from tests.support.indexing import (
     running_program,
     settle,
     uniform,
+    write_line,
 )
 from tests.support.places import Places
 from tests.support.processes import Process
@@ -234,8 +235,9 @@ def test_after_the_maximum_number_of_compared_pages_nothing_more_is_read(
 
 
 def test_an_unfit_page_is_not_filed(store: Index) -> None:
-    decision = store.offer([SignedPage("1", "u", "", unsigned="too many bytes")], ByDistance()).result()[0]
-    assert (decision.verdict, decision.reason) == (Verdict.UNCHECKED, "too many bytes")
+    unfit = SignedPage("1", "u", "", unsigned="too many bytes")
+    for decision in (store.preview(unfit, ByDistance()), store.offer([unfit], ByDistance()).result()[0]):
+        assert (decision.verdict, decision.reason) == (Verdict.UNCHECKED, "too many bytes")
     assert len(store) == 0
 
 
@@ -369,9 +371,7 @@ def test_processes_keep_each_content_exactly_once(places: Places, processes: int
     for filer in filers:
         assert first_line(filer) == "ready"
     for filer in filers:
-        assert filer.stdin is not None
-        filer.stdin.write("go\n")
-        filer.stdin.flush()
+        write_line(filer, "go")
     with ThreadPoolExecutor(processes) as threads:
         answers = list(threads.map(filed_by, filers))
     assert [len(lines) for lines in answers] == [count] * processes
@@ -381,29 +381,3 @@ def test_processes_keep_each_content_exactly_once(places: Places, processes: int
     assert len(store) == len(kept)
     assert verify(store, ByDistance()) == []
     store.close()
-
-
-@pytest.mark.parametrize(
-    "answers", [(1, 2, 90), pytest.param((1, 2, 20, 50, 90, 150, 222, 333), marks=pytest.mark.slow)], ids=len
-)
-def test_answered_pages_survive_repeated_kills(places: Places, answers: Sequence[int]) -> None:
-    answered: set[int] = set()
-    for life, lines in enumerate(answers):
-        process = program(_FILER, places.word(), life, 5000, 1 + life % 3)
-        assert process.stdin is not None
-        assert process.stdout is not None
-        process.stdin.write("go\n")
-        process.stdin.flush()
-        assert first_line(process) == "ready"
-        seen = [process.stdout.readline() for _ in range(lines)]
-        process.kill()
-        # What is in the pipe was answered too; of the last line perhaps only the first half was written.
-        seen += process.communicate()[0].splitlines(keepends=True)
-        for verdict, signature in (line.split() for line in seen if line.endswith("\n")):
-            assert verdict in ("new", "duplicate", "unchanged")
-            answered.add(int(signature))
-        store = open_backend(places())
-        assert verify(store, ByDistance()) == []
-        batch = [page(-number, signature) for number, signature in enumerate(sorted(answered), start=1)]
-        assert not any(decision.passes for decision in store.offer(batch, ByDistance(0)).result())
-        store.close()

@@ -122,40 +122,29 @@ def test_an_unsigned_page_is_explained_by_one_row() -> None:
         assert (row.duplicate, row.decides) == (False, True)
 
 
-@pytest.mark.parametrize(
-    ("row", "fields", "measured"),
-    [
-        ("same bytes", {}, "other bytes, the same links"),
-        ("same bytes", {"digest": b"a", **links(1, 2, 4)}, "the same bytes, other links"),
-        ("same bytes", links(1, 2), "other bytes, all links known"),
-        ("signatures far apart", {"signature": 0b111}, "3 bits, limit 6"),
-        ("signatures far apart", thin(), "they do not agree"),
-        ("other titles", {}, "the same title"),
-        ("other titles", {"title": "Another"}, "other titles"),
-        ("nothing of its own", {}, "a text"),
-        ("not covered", {}, "every own block is on the kept page"),
-        ("not covered", {"blocks": block(1, Trait.MAIN)}, "the kept page lacks 1 block"),
-        ("other links", {}, "no list, one host, the same links"),
-        ("other links", {"link_chars": 3_000, "url": "http://b.org/"}, "a list, two hosts, the same links"),
-    ],
-)
-def test_a_row_shows_what_it_measured(row: str, fields: dict[str, object], measured: str) -> None:
-    assert measured_by_row(Pair(new(**fields), kept(), MAX_DISTANCE, SIMHASH))[row] == measured
-
-
-@pytest.mark.parametrize(
-    ("row", "fields", "measured"),
-    [
-        ("signatures far apart", {"signature": 1}, "thin pages have none"),
-        ("other titles", {"title": "Another"}, "other titles"),
-        ("nothing of its own", {}, "120 letters of its own"),
-        ("not covered", thin(*map(block, range(1, 5))), "the kept page lacks 2 blocks"),
-        ("other links", links(1, 2), "a list, one host, all links known"),
-    ],
-)
-def test_a_row_shows_what_it_measured_of_thin_pages(row: str, fields: dict[str, object], measured: str) -> None:
+def test_a_row_shows_what_it_measured() -> None:
     whole = thin(block(1), block(2))
-    assert measured_by_row(Pair(new(**{**whole, **fields}), kept(**whole), MAX_DISTANCE, SIMHASH))[row] == measured
+    for both, row, fields, measured in [
+        ({}, "same bytes", {}, "other bytes, the same links"),
+        ({}, "same bytes", {"digest": b"a", **links(1, 2, 4)}, "the same bytes, other links"),
+        ({}, "same bytes", links(1, 2), "other bytes, all links known"),
+        ({}, "signatures far apart", {"signature": 0b111}, "3 bits, limit 6"),
+        ({}, "signatures far apart", thin(), "they do not agree"),
+        ({}, "other titles", {}, "the same title"),
+        ({}, "other titles", {"title": "Another"}, "other titles"),
+        ({}, "nothing of its own", {}, "a text"),
+        ({}, "not covered", {}, "every own block is on the kept page"),
+        ({}, "not covered", {"blocks": block(1, Trait.MAIN)}, "the kept page lacks 1 block"),
+        ({}, "other links", {}, "no list, one host, the same links"),
+        ({}, "other links", {"link_chars": 3_000, "url": "http://b.org/"}, "a list, two hosts, the same links"),
+        (whole, "signatures far apart", {"signature": 1}, "thin pages have none"),
+        (whole, "other titles", {"title": "Another"}, "other titles"),
+        (whole, "nothing of its own", {}, "120 letters of its own"),
+        (whole, "not covered", thin(*map(block, range(1, 5))), "the kept page lacks 2 blocks"),
+        (whole, "other links", links(1, 2), "a list, one host, all links known"),
+    ]:
+        pair = Pair(new(**{**both, **fields}), kept(**both), MAX_DISTANCE, SIMHASH)
+        assert measured_by_row(pair)[row] == measured
 
 
 def test_two_pages_that_differ_in_their_titles_only_are_reported_as_such() -> None:

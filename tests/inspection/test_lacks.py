@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from crawler_dedup import Config
 from crawler_dedup.inspection.compare import InspectedPage, inspect_page
-from crawler_dedup.inspection.lacks import Lack, find_lacks, swap_pages
-from crawler_dedup.rules.filing import trim
+from crawler_dedup.inspection.comparison import Lack, find_lacks, swap_pages
 from crawler_dedup.rules.pair import Pair
+from crawler_dedup.rules.sites import trim
 from crawler_dedup.rules.table import decide
 from crawler_dedup.signing.signer import Signer
 from tests.support.crawling import paragraphs, words

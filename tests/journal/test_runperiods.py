@@ -6,10 +6,9 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from crawler_dedup.journal import runperiods
-from crawler_dedup.journal.entry import VERSION, Entry
-from crawler_dedup.journal.reader import Journals
-from crawler_dedup.journal.runperiods import RunPeriods, parse_time
+from crawler_dedup.journal import reader
+from crawler_dedup.journal.entry import VERSION, Entry, parse_time
+from crawler_dedup.journal.reader import Journals, RunPeriods
 from tests.support.commandline import FIRST, SECOND, write
 from tests.support.crawling import WALK, Site, article, html, run_script
 
@@ -59,7 +58,7 @@ def test_a_time_that_cannot_be_read_makes_no_run_the_latest(tmp_path: Path) -> N
 
 
 def test_if_there_are_too_many_runs_the_latest_are_known(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(runperiods, "_MAX_RUNS", 10)
+    monkeypatch.setattr(reader, "_MAX_RUNS", 10)
     many = RunPeriods()
     for number in range(1000):
         many.note(f"{number:08x}", 1 + (number * 7) % 1000)

@@ -214,15 +214,10 @@ def test_a_crawl_writes_a_line_for_each_drop_into_the_file_of_the_setting(tmp_pa
     assert (line.distance, line.bytes) == (drop["match"]["distance"], done.counts()["bytes_dropped"])
 
 
-def test_without_a_name_no_journal_is_written(tmp_path: Path) -> None:
-    crawl(tmp_path, DEDUP_JOURNAL="")
-    assert journals(tmp_path / "index") == []
-
-
 def test_marks_and_warnings_of_the_watchdog_are_lines_of_their_own(tmp_path: Path) -> None:
     pages = {f"/{number}": html(article("one", count=200)) for number in range(3)}
     settings = {"DEDUP_DIR": str(tmp_path / "index"), "DEDUP_ACTION": "mark"}
-    limit = "from crawler_dedup.crawl import suspiciousdrops\nsuspiciousdrops.MAX_DUPLICATES = 1\n"
+    limit = "from crawler_dedup.crawl import suspicions\nsuspicions.MAX_DUPLICATES = 1\n"
     with Site(pages) as site:
         run_script(tmp_path, limit + WALK, settings, site=site.url, paths=list(pages))
     (path,) = journals(tmp_path / "index")

@@ -21,7 +21,7 @@ from crawler_dedup.index.records import Record, decode, encode
 from crawler_dedup.journal.entry import Entry
 from crawler_dedup.signedpage import SignedPage
 from crawler_dedup.system.logs import logger_without_credentials
-from crawler_dedup.transfer.export import Export
+from crawler_dedup.transfer import Export
 from tests.support.commandline import entries_of, invoke, printed_text
 from tests.support.crawling import Crawl, Site, article, html, redirect, run_script
 
@@ -45,12 +45,12 @@ def extract(tree):
 """.replace("LOGIN", LOGIN)
 SPIDER = """
 import re, shutil
-from crawler_dedup.crawl import suspiciousdrops
+from crawler_dedup.crawl import suspicions
 from tests.support.walker import Walker
 from crawler_dedup import release
 from scrapy.core.downloader.handlers.http11 import HTTP11DownloadHandler
 
-suspiciousdrops.MAX_DUPLICATES = 2
+suspicions.MAX_DUPLICATES = 2
 
 class Handler(HTTP11DownloadHandler):
     # Twisted refuses credentials in addresses; the handlers of other libraries (httpx, browsers) take them.

@@ -16,14 +16,7 @@ from crawler_dedup.index.lmdb.compaction import compact
 from crawler_dedup.index.lmdb.environment import Environment
 from crawler_dedup.index.lmdb.index import DirectoryIndex
 from tests.support.crawling import WALK, Answer, Site, article, crawl_pages, html, run_script
-from tests.support.indexing import (
-    FILING,
-    Signatures,
-    array,
-    clusters,
-    run,
-    running_program,
-)
+from tests.support.indexing import FILING, Signatures, array, ask, clusters, run, running_program
 from tests.support.signatureindex import SignatureIndex
 
 PAGE = 4096
@@ -220,15 +213,11 @@ def test_no_second_process_opens_an_index_whose_locks_the_first_does_not_share(
 ) -> None:
     directory = tmp_path / "index"
     with running_program(_INSERT, directory) as first:
-        assert first.stdin is not None
-        assert first.stdout is not None
         for name in names:
             (directory / name).unlink()
         with pytest.raises(IndexUnusable, match=r"is open in another process, but .*\.mdb is missing or empty"):
             SignatureIndex.open(directory)
-        first.stdin.write("5\n")
-        first.stdin.flush()
-        assert first.stdout.readline() == "IndexGone\n"
+        assert ask(first, "5") == "IndexGone"
     with SignatureIndex.open(directory) as index:
         assert index.verify() == []
         assert len(index) == (0 if "data.mdb" in names else len(churned))
@@ -237,15 +226,11 @@ def test_no_second_process_opens_an_index_whose_locks_the_first_does_not_share(
 def test_an_index_whose_users_lock_was_deleted_is_still_shared(tmp_path: Path, churned: Signatures) -> None:
     directory = tmp_path / "index"
     with running_program(_INSERT, directory) as first:
-        assert first.stdin is not None
-        assert first.stdout is not None
         (directory / "users.lock").unlink()
         with pytest.raises(IndexUnusable, match="open in another process"):
             compact(directory)
         with SignatureIndex.open(directory) as index:
-            first.stdin.write("5\n")
-            first.stdin.flush()
-            assert first.stdout.readline() == "1\n"
+            assert ask(first, "5") == "1"
             assert index.insert(6) == 1
             assert index.verify() == []
             assert len(index) == len(churned) + 2

@@ -11,7 +11,7 @@ import lmdb
 import msgspec
 import pytest
 
-from crawler_dedup import Config, Deduplicator, IndexDamaged, IndexMismatch, IndexUnusable, SignedPage
+from crawler_dedup import Config, Deduplicator, IndexDamaged, IndexMismatch, IndexUnusable, SignedPage, transfer
 from crawler_dedup.cli.index import count_contents
 from crawler_dedup.index.lmdb.buckets import Buckets
 from crawler_dedup.index.lmdb.index import DirectoryIndex
@@ -19,8 +19,7 @@ from crawler_dedup.index.overrides import make_override
 from crawler_dedup.index.packing import pack, unpack
 from crawler_dedup.index.records import Record
 from crawler_dedup.rules.counts import can_read
-from crawler_dedup.transfer import transfer
-from crawler_dedup.transfer.export import Export
+from crawler_dedup.transfer import Export
 from tests.support.crawling import article
 from tests.support.indexing import FILING, open_store, put_meta
 

@@ -9,10 +9,9 @@ import pytest
 
 from crawler_dedup import SignedPage
 from crawler_dedup.rules.counts import SiteCounts
-from crawler_dedup.rules.filing import is_list, trim, with_site_keys
 from crawler_dedup.rules.limits import MAX_LIST_VARIANTS, MIN_PAGES
 from crawler_dedup.rules.pair import Pair
-from crawler_dedup.rules.sites import UNKNOWN_SITE, SiteProfile
+from crawler_dedup.rules.sites import UNKNOWN_SITE, SiteProfile, is_list, trim, with_site_keys
 from crawler_dedup.rules.table import TABLE, compare, decide, first_match
 from crawler_dedup.signedpage import PageKind, Trait
 from crawler_dedup.signing.cover import cover_of

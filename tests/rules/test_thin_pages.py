@@ -58,22 +58,6 @@ def test_short_pages_with_the_same_text_title_and_links_are_duplicates(crawl: Cr
 
 
 @knowing
-def test_a_short_page_with_another_text_title_or_link_is_kept(crawl: Crawl) -> None:
-    crawl.check("/1", notice())
-    changes = [
-        notice(NOTICE.replace("Monday", "Sunday")),
-        notice(NOTICE + " sharp"),
-        notice(NOTICE.replace("closed on", "closed")),
-        notice(title="Remark | Tea House", name="Remark"),
-        notice(link="/hours/today"),
-        notice(extra='<p><a href="/files/day.pdf">the paper</a></p>'),
-    ]
-    for number, changed in enumerate(changes, 2):
-        assert crawl.kind(changed) is PageKind.THIN
-        assert crawl.check(f"/{number}", changed).verdict is Verdict.NEW
-
-
-@knowing
 @pytest.mark.parametrize("title", ["Remark | Tea House", "Notice 2 | Tea House", "Tea House", ""])
 def test_pages_of_a_known_site_that_differ_only_in_the_title_are_copies(crawl: Crawl, title: str) -> None:
     is_known = crawl.deduplicator.check("http://h/1", notice().encode()).snapshot > 0
@@ -307,13 +291,6 @@ def test_what_another_host_writes_on_all_its_pages_is_not_ignored_here(crawl: Cr
         mirror.check(f"/{number}", story(f"mirrored {number}", below=heading))
     assert mirror.check("/remark", remark("a")).verdict is Verdict.NEW
     assert crawl.check("/remark", remark("a", frame=heading)).verdict is Verdict.NEW
-
-
-@pytest.mark.parametrize(("first_line", "second_line"), [("Size S", "Size M"), ("", "Cancelled"), ("Cancelled", "")])
-def test_a_short_line_makes_another_page_beside_little_else(crawl: Crawl, first_line: str, second_line: str) -> None:
-    crawl.get_known()
-    assert crawl.check("/1", notice(extra=f"<p>{first_line}</p>")).verdict is Verdict.NEW
-    assert crawl.check("/2", notice(extra=f"<p>{second_line}</p>")).verdict is Verdict.NEW
 
 
 @knowing

@@ -20,7 +20,7 @@ from crawler_dedup.signing.limits import MAX_NODES
 from crawler_dedup.signing.maintext import find_main_blocks, join_text
 from crawler_dedup.signing.outline import read_outline
 from crawler_dedup.signing.parsing import check_attributes, check_body, check_depth, check_nodes, parse
-from tests.support.crawling import WALK, Site, article, crawl_pages, html, run_script
+from tests.support.crawling import article, crawl_pages, html
 from tests.support.versions import DETECTS_CHARSETS
 
 TEXT = "<html><head>{}<title>茶馆</title></head><body><p>河边的老茶馆又开门了</p></body></html>"
@@ -218,22 +218,6 @@ def test_pages_are_compared_by_the_text_that_the_extractor_returns(tmp_path: Pat
         with Deduplicator.open(tmp_path / name, Config(tokenizer="bigrams", extractor=name)) as deduplicator:
             deduplicator.check("http://a/1", BODY)
             assert deduplicator.check("http://a/2", advertised).verdict is verdict
-
-
-FAILING = """
-def fails(tree):
-    raise LookupError("no table of contents")
-"""
-
-
-def test_no_page_is_lost_to_an_extractor_that_fails(tmp_path: Path) -> None:
-    (tmp_path / "own_extractor.py").write_text(FAILING)
-    with Site({"/1": html(article("x")), "/2": html(article("x"))}) as site:
-        settings = {"DEDUP_EXTRACTOR": "own_extractor.fails"}
-        crawl = run_script(tmp_path, WALK, settings, site=site.url, paths=["/1", "/2"])
-    assert crawl.paths() == ["/1", "/2"]
-    assert crawl.counts() == {"checked": 2, "unchecked": 2, "unchecked/error": 2, "error/LookupError": 2}
-    assert len(crawl.lines("WARNING", "passes unchecked")) == 1
 
 
 def test_outside_of_a_crawl_an_extractors_error_is_raised_and_too_long_a_text_is_unchecked(tmp_path: Path) -> None:

@@ -1,9 +1,10 @@
-"""The scheme of one's own that docs/reference/schemes.md shows works as it stands there."""
+"""The scheme of one's own in docs/examples works with the entry point that docs/reference/schemes.md shows."""
 
 from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -12,7 +13,7 @@ import pytest
 
 from tests.support.crawling import words
 
-DOCUMENT = (Path(__file__).parents[2] / "docs" / "reference" / "schemes.md").read_text(encoding="utf-8")
+DOCS = Path(__file__).parents[2] / "docs"
 
 PAGE = "<html><head><title>{title}</title></head><body><p>{text}</p></body></html>"
 WORDS = " ".join(words("openings", 200))
@@ -21,10 +22,10 @@ WORDS = " ".join(words("openings", 200))
 @pytest.fixture
 def installed(tmp_path: Path) -> Path:
     """Return a directory with the module and with the metadata of its entry point, as pip would install them."""
-    (module,) = re.findall(r"```python\n(from dataclasses.*?)```", DOCUMENT, re.DOTALL)
-    (entry_point,) = re.findall(r'\[project\.entry-points\."(.+?)"\]\n(\w+) = "(.+?)"', DOCUMENT)
+    document = (DOCS / "reference" / "schemes.md").read_text(encoding="utf-8")
+    (entry_point,) = re.findall(r'\[project\.entry-points\."(.+?)"\]\n(\w+) = "(.+?)"', document)
     group, name, target = entry_point
-    (tmp_path / "openings.py").write_text(module, encoding="utf-8")
+    shutil.copy(DOCS / "examples" / "openings.py", tmp_path)
     metadata = tmp_path / "openings-1.dist-info"
     metadata.mkdir()
     (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: openings\nVersion: 1\n", encoding="utf-8")

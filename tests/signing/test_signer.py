@@ -15,7 +15,7 @@ from crawler_dedup.crawl.text import declared_encoding
 from crawler_dedup.signedpage import PageKind
 from crawler_dedup.signing.parsing import parse
 from crawler_dedup.signing.signer import BEHAVIOUR, Signer
-from crawler_dedup.spiders.demo_site import DEMO_TEXTS, Article
+from crawler_dedup.spiders.demo import DEMO_TEXTS, Article
 from tests.support.crawling import article
 from tests.support.data import saved
 from tests.support.kindsofpages import PAGES as BY_HAND

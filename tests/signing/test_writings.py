@@ -22,7 +22,7 @@ from crawler_dedup.signing.segmentation import han_cutter
 from crawler_dedup.signing.signer import Signer
 from crawler_dedup.signing.text import Text
 from crawler_dedup.signing.titles import find_identifiers, split_title
-from crawler_dedup.spiders.demo_site import DEMO_TEXTS, Article
+from crawler_dedup.spiders.demo import DEMO_TEXTS, Article
 from tests.support.chinese import in_other_writing
 from tests.support.data import documents
 

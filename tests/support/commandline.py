@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
+import pty
 import re
+import struct
 import subprocess
 import sys
+import termios
 from collections.abc import Iterable, Mapping
+from contextlib import closing, suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -16,6 +21,7 @@ from click.testing import CliRunner, Result
 
 from crawler_dedup import Config, Decision, Deduplicator, Verdict
 from crawler_dedup.cli import app
+from crawler_dedup.index.opening import open_index
 from crawler_dedup.journal.entry import Entry, Event, decode_entry, entry_of
 from crawler_dedup.journal.reader import read_lines
 from crawler_dedup.journal.writer import JournalWriter
@@ -99,6 +105,31 @@ def command(
         variables: more environment variables.
     """
     return processes.run([PROGRAM, *map(str, arguments)], cwd=directory, env=environment(**variables), fresh=fresh)
+
+
+def restorations_left(directory: Path) -> list[tuple[str, int]]:
+    """Return the restorations that wait for a crawl: the end of the address, and the number of failures."""
+    with closing(open_index(directory / "index")) as pages:
+        overrides = pages.list_overrides()
+    return [(each.urls[0].rpartition("/")[2], each.restorations[0].failures) for each in overrides if each.restorations]
+
+
+def in_terminal(columns: int, *arguments: object) -> str:
+    """Return what a command prints on a terminal of this width, without escape sequences."""
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
+    variables = environment(TERM="xterm")
+    del variables["COLUMNS"]
+    words = ["-m", "crawler_dedup", *map(str, arguments)]
+    process = processes.start(words, env=variables, stdin=theirs, stdout=theirs, stderr=subprocess.DEVNULL)
+    os.close(theirs)
+    output = b""
+    with suppress(OSError):  # the last process that had it open has ended
+        while block := os.read(ours, 1 << 16):
+            output += block
+    os.close(ours)
+    assert process.wait(timeout=60) == 0
+    return re.sub(r"\x1b\[[0-9;]*m", "", output.decode()).replace("\r\n", "\n")
 
 
 def check_pages(

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from html import escape
 from unicodedata import combining, normalize
 
-from crawler_dedup.spiders.demo_site import DEMO_TEXTS
+from crawler_dedup.spiders.demo import DEMO_TEXTS
 
 URL = "http://example.com/hostile"
 ANY = "any"

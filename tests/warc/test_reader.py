@@ -6,8 +6,7 @@ from msgspec.structs import replace
 
 from crawler_dedup.inspection.stored import StoredPages, id_of
 from crawler_dedup.journal.entry import VERSION
-from crawler_dedup.warc.droppedpage import Drop, DroppedPage, to_warc
-from crawler_dedup.warc.reader import read_directory
+from crawler_dedup.warc.droppedpage import Drop, DroppedPage, read_directory, to_warc
 from crawler_dedup.warc.writer import WarcWriter
 
 DROP = Drop(

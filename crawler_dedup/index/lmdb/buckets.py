@@ -8,9 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import reduce
 from itertools import islice
-from operator import or_
 
 import lmdb
 import numpy as np
@@ -45,7 +43,6 @@ _PAYLOAD = np.dtype("<u8")
 _TABLE_SHIFT = 40
 _REST = (1 << _TABLE_SHIFT) - 1
 _LONG = 0xFF
-_SHORT = _LONG << _TABLE_SHIFT | 0xFFFF
 _TALLIED = 4096
 _LAST = b"\xff" * 4
 _MAX_CHUNKS = 1 << 31
@@ -67,15 +64,9 @@ class Buckets:
 
     def insert(self, txn: lmdb.Transaction, scope: int, keys: Iterable[int], payload: int) -> None:
         """File *payload* under each of *keys*; it must not be there already."""
-        content, db = payload.to_bytes(8, "little"), self.db
-        for key in keys:
-            name = _name(scope, key)
-            chunk = txn.get(name, b"", db)
-            if len(chunk) < FIRST_CHUNK_BYTES and not len(chunk) & 7:  # most buckets, without a cursor
-                txn.put(name, bytes(chunk) + content, db=db)
-            else:
-                with txn.cursor(db=db) as cursor:
-                    _append(cursor, name, content)
+        with txn.cursor(db=self.db) as cursor:
+            for key in keys:
+                _append(cursor, _name(scope, key), payload.to_bytes(8, "little"))
 
     def query(self, txn: lmdb.Transaction, scope: int, probes: Iterable[int], limit: int | None = None) -> Numbers:
         """Return all payloads under any of *probes*, joined; a payload under several probes is repeated.
@@ -84,13 +75,11 @@ class Buckets:
             limit: read only the first *limit* chunks of each bucket; ``None``: all.
         """
         with txn.cursor(db=self.db) as cursor:
-            first = cursor.getmulti(_names(scope, probes))
+            first = cursor.getmulti([_name(scope, key) for key in probes])
         chunks = [chunk for _, chunk in first]
-        lengths = reduce(or_, map(len, chunks), 0)
-        if lengths >= FIRST_CHUNK_BYTES or lengths & 7:  # a chunk may be full, or is damaged
-            for name, chunk in first:
-                if len(chunk) >= FIRST_CHUNK_BYTES or len(chunk) & 7:
-                    chunks += self._read_further(txn, bytes(name), chunk, limit)
+        for name, chunk in first:
+            if len(chunk) >= FIRST_CHUNK_BYTES or len(chunk) & 7:  # it may be full, or is damaged
+                chunks += self._read_further(txn, bytes(name), chunk, limit)
         return _payloads(b"".join(chunks))
 
     def _read_further(
@@ -169,17 +158,6 @@ def _name(scope: int, key: int) -> bytes:
     if key_in_table < 1 << 16:
         return (scope << 32 | table << 24 | 2 << 16 | key_in_table).to_bytes(8, "big")
     return (scope << 56 | table << 48 | 5 << 40 | key_in_table).to_bytes(11, "big")
-
-
-def _names(scope: int, keys: Iterable[int]) -> list[bytes]:
-    """Return :func:`_name` of each of *keys*: many times faster for the keys of permuted tables."""
-    keys, bits = list(keys), 0
-    for key in keys:
-        bits |= key
-    if bits & ~_SHORT or bits >> _TABLE_SHIFT >= _LONG:
-        return [_name(scope, key) for key in keys]
-    start = scope << 32 | 2 << 16
-    return [(start | key >> _TABLE_SHIFT << 24 | key & 0xFFFF).to_bytes(8, "big") for key in keys]
 
 
 def _bucket_of(name: bytes) -> bytes | None:

@@ -1,16 +1,91 @@
-"""The lock of an index directory, and the refusal of network file systems, where locks are unreliable."""
+"""The locks of an index directory and of its runs, and the refusal of network file systems, where locks are unreliable."""
 
 from __future__ import annotations
 
 import os
+import re
+import secrets
+import subprocess
+import sys
 import time
-from pathlib import Path
-from typing import IO, Any
+from contextlib import suppress
+from functools import lru_cache
+from pathlib import Path, PurePath
+from typing import IO, Any, NamedTuple
 
 from crawler_dedup.errors import IndexUnusable
-from crawler_dedup.system.filelocks import LockFailed, lock, unlock
-from crawler_dedup.system.files import opener
-from crawler_dedup.system.mounts import find_mount
+from crawler_dedup.index.runs import Run
+from crawler_dedup.system.filelocks import LockFailed, ProcessLock, hold, is_held, is_held_or_raise, lock, unlock
+from crawler_dedup.system.files import opener, owner_of
+
+_MOUNTINFO = Path("/proc/self/mountinfo")  # proc_pid_mountinfo(5)
+_ESCAPE = re.compile(r"\\([0-7]{3})")
+_LINE_OF_MOUNTINFO = re.compile(
+    r"(?P<number>\d+) (?P<parent>\d+) [^ ]+ [^ ]+ (?P<point>/[^ ]*) (?:[^ ]+ )*?- (?P<kind>[^ ]+)"
+)
+_LINE_OF_MOUNT = re.compile(r".*? on (?P<point>/.*) \((?P<kind>[^,()]+)[^()]*\)")
+_REMOTE_DRIVE = 4  # GetDriveTypeW
+
+
+class Mount(NamedTuple):
+    """A mounted file system.
+
+    Attributes:
+        point: the directory at which it is mounted.
+        kind: its type, such as ``ext4`` or ``nfs4``; ``remote`` is a network drive of Windows.
+    """
+
+    point: str
+    kind: str
+
+
+def find_mount(path: Path) -> Mount | None:
+    """Return the mount that *path* is on; ``None`` if the operating system does not tell it.
+
+    Args:
+        path: absolute and without links. Its last parts need not exist.
+    """
+    if sys.platform == "win32":
+        import ctypes  # noqa: PLC0415
+
+        is_remote = ctypes.windll.kernel32.GetDriveTypeW(f"{path.drive}\\") == _REMOTE_DRIVE
+        return Mount(path.drive, "remote") if is_remote else None
+    with suppress(OSError, subprocess.SubprocessError):
+        if sys.platform == "linux":
+            return find_in_mountinfo(path, os.fsdecode(_MOUNTINFO.read_bytes()))
+        listed = subprocess.run(["/sbin/mount"], capture_output=True, timeout=10, check=True)
+        return find_in_list(path, os.fsdecode(listed.stdout))
+    return None
+
+
+def find_in_mountinfo(path: PurePath, mountinfo: str) -> Mount | None:
+    """Find the mount of *path* as the kernel does: go down from the root, and enter what is mounted at each directory.
+
+    Lines of another form are skipped.
+    """
+    matches = [match for line in mountinfo.split("\n") if (match := _LINE_OF_MOUNTINFO.match(line))]
+    mounts = {match["number"]: (match["parent"], Mount(_unescape(match["point"]), match["kind"])) for match in matches}
+    inside = {
+        ("" if parent == number or parent not in mounts else parent, mount.point): number
+        for number, (parent, mount) in mounts.items()
+    }
+    current = ""  # the mount that holds the root is not always listed
+    for directory in (*reversed(path.parents), path):
+        while (current, str(directory)) in inside:
+            current = inside[current, str(directory)]
+    return mounts[current][1] if current else None
+
+
+def find_in_list(path: PurePath, listed: str) -> Mount | None:
+    """Find the mount of *path* in the output of the command ``mount`` of macOS or FreeBSD."""
+    matches = [match for line in listed.split("\n") if (match := _LINE_OF_MOUNT.fullmatch(line))]
+    mounts = {match["point"]: Mount(match["point"], match["kind"]) for match in matches}
+    return next((mounts[str(parent)] for parent in (path, *path.parents) if str(parent) in mounts), None)
+
+
+def _unescape(point: str) -> str:
+    return _ESCAPE.sub(lambda match: chr(int(match[1], 8)), point)
+
 
 # Two hosts that map one file do not see each other's changes, and locks often have no effect.
 _NETWORK = set(
@@ -113,3 +188,67 @@ def _lock(file: IO[Any], *, shared: bool) -> bool:
         return lock(file, shared=shared)
     except LockFailed as error:
         raise IndexUnusable(f"{file.name} cannot be locked: {error}") from error
+
+
+_LOCK_FILE = "run-{}.lock"
+_REMEMBERED = 64  # paths of lock files: each transaction checks whether runs are alive
+
+
+class RunLock(Run):
+    """A new run, which keeps a file locked until it ends."""
+
+    def __init__(self, directory: Path) -> None:
+        """Begin a run.
+
+        Raises:
+            OSError: the lock file cannot be created.
+            IndexUnusable: the lock file of another run may not be opened.
+        """
+        super().__init__(secrets.randbits(32) or 1)
+        remove_dead_locks(directory)
+        self._file: ProcessLock = hold(lock_file(directory, self.number))
+
+    @property
+    def is_held(self) -> bool:
+        return self._file.is_held
+
+    def release(self) -> None:
+        self._file.release()
+
+
+def remove_dead_locks(directory: Path) -> None:
+    """Remove the lock files of the runs in *directory* that are over. Raises as :func:`_remove_if_dead`."""
+    for left in directory.glob(_LOCK_FILE.format("*")):
+        _remove_if_dead(left)
+
+
+def _remove_if_dead(path: Path) -> None:
+    """Remove the lock file of a run that is over.
+
+    Raises:
+        IndexUnusable: the file may not be opened, so that the run, and its claims, would count as alive for ever.
+    """
+    try:
+        with suppress(LockFailed):
+            is_held_or_raise(path)
+    except PermissionError:
+        raise IndexUnusable(
+            f"The lock file {path} of another run, which belongs to {owner_of(path)}, cannot be opened"
+            " (permission denied), so it is unknown whether that run has ended. Run as that user; or give the directory and"
+            " its files to a group that both users are in (chgrp, chmod g+rwxs); or remove the file if that run has ended."
+        ) from None
+
+
+def is_run_alive(directory: Path, number: int, *, readonly: bool) -> bool | None:
+    """Return whether a run is alive; ``None`` if this is not known.
+
+    Args:
+        readonly: do not remove the lock file of a run that is over.
+    """
+    return is_held(lock_file(directory, number), readonly=readonly)
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def lock_file(directory: Path, number: int) -> Path:
+    """Return the path of the lock file of a run."""
+    return directory / _LOCK_FILE.format(f"{number:08x}")

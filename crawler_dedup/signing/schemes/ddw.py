@@ -1,10 +1,10 @@
 """Feature vectors: the heaviest terms of a text, compared by the angle between them.
 
 Cao et al. 2009, for Chinese pages: normalised tf-idf, the 20 heaviest terms. The source gives no threshold: among labelled
-Chinese pages, .9 and .95 have one false pair each, and .7, .75, .8 and .85 have more. It uses the place of
-a term without saying how: here the count of each term in the first 100 characters is raised by one. On labelled pages this
-makes no difference (precision .994, recall .991), but it misses texts in another order. The source's categories narrow the
-search; here they are scopes (a callable as ``DEDUP_SCOPE``).
+Chinese pages, .9 and .95 have one false pair each, and .7, .75, .8 and .85 have more. It uses the place of a term without
+saying how: here *lead* raises the count of each term in the first characters by one. By default it does not: with 100
+characters, a tenth of the texts in another order and more of the excerpts are missed (``python -m benchmarks.excerpts``).
+The source's categories narrow the search; here they are scopes (a callable as ``DEDUP_SCOPE``).
 """
 
 from __future__ import annotations
@@ -45,17 +45,15 @@ class DDW(FeatureScheme, ValueScheme):
     probed.
 
     Good at: long pages in Chinese or English in which only words changed that are not among the heaviest terms. Bad at:
-    pages from one template, whose heaviest terms are the template's; pages with another beginning, unless *lead* is 0;
-    languages that the lexicon lacks. The lexicon's words are those of jieba, so the tokenizer ``bigrams`` needs a lexicon of
-    its own.
+    pages from one template, whose heaviest terms are the template's; languages that the lexicon lacks. The lexicon's words
+    are those of jieba, so the tokenizer ``bigrams`` needs a lexicon of its own.
 
     About 120 bytes a page, 3 to 8 keys.
 
     Attributes:
         terms: number of terms.
         threshold: least cosine.
-        lead: number of characters at the beginning of the text; the count of each term in them is raised by one. With 0 the
-            order of the text has no effect.
+        lead: number of characters at the beginning of the text; the count of each term in them is raised by one.
         longer: largest ratio of the new text's distinct words to the kept text's: an excerpt does not cover an article.
     """
 
@@ -63,7 +61,7 @@ class DDW(FeatureScheme, ValueScheme):
 
     terms: int = option(20, "1 to 200")
     threshold: float = option(0.9, "0.1 to 1")
-    lead: int = option(100, "0 to 10000")
+    lead: int = option(0, "0 to 10000")
     longer: float = option(1.25, "1 to 100", filed=False)
 
     def value(self, text: Text) -> bytes:

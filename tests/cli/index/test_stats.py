@@ -1,4 +1,4 @@
-"""``crawler-dedup index stats``."""
+"""``crawler-dedup index stats`` and ``compact``."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from crawler_dedup.index.records import Record
 from crawler_dedup.signing.schemes import SimHash
 from tests.support.commandline import invoke, printed_text
 from tests.support.crawling import article
-from tests.support.indexcommands import CONFIG, cli, rows
+from tests.support.indexcommands import CONFIG, PAGES, cli, fill, is_sound, kept, rows
 from tests.support.indexing import FILING
 
 
@@ -67,3 +67,13 @@ def test_stats_show_pages_with_any_time(pages: Path) -> None:
         store.close()
         assert rows(cli("stats", pages))["run ffffffff"].startswith("1, the last ")
         assert printed_text(invoke("forget", pages, "--run", "ffffffff")).startswith("1 page forgotten.")
+
+
+def test_compact_reports_how_many_bytes_it_freed(pages: Path) -> None:
+    fill(pages)
+    invoke("forget", pages, "--host", "c.org")
+    before = (pages / "data.mdb").stat().st_size
+    assert " before, and takes " in printed_text(cli("compact", pages))
+    assert (pages / "data.mdb").stat().st_size < before
+    assert is_sound(pages)
+    assert kept(pages) == set(PAGES)

@@ -8,7 +8,7 @@ from crawler_dedup import Deduplicator, Verdict
 from crawler_dedup.index.lmdb.index import DirectoryIndex
 from tests.support.commandline import printed_text
 from tests.support.crawling import article
-from tests.support.indexcommands import CONFIG, PAGES, cli, installed, is_sound, sentence_of
+from tests.support.indexcommands import CONFIG, PAGES, cli, is_sound
 
 
 def test_an_imported_index_decides_as_the_original(pages: Path, tmp_path: Path) -> None:
@@ -34,21 +34,6 @@ def test_an_imported_index_decides_as_the_original(pages: Path, tmp_path: Path) 
     runs = {record.page.url: record.run for block in store.records(10) for record in block}
     store.close()
     assert runs == {url: run for url, (_, run) in PAGES.items()}
-
-
-def test_a_damaged_export_is_reported_in_one_sentence_and_changes_nothing(pages: Path, tmp_path: Path) -> None:
-    file, before = tmp_path / "file", (pages / "data.mdb").read_bytes()
-    cli("export", file, pages)
-    whole = file.read_bytes()
-    for content in (whole[:-5], whole[:100] + bytes([whole[100] ^ 1]) + whole[101:], b"garbage"):
-        file.write_bytes(content)
-        for directory in (pages, tmp_path / "none"):
-            assert "cannot be read as an export: " in printed_text(cli("import", file, directory, status=2))
-    completed = installed("import", file, pages)
-    assert completed.returncode == 2
-    assert sentence_of(completed) == f"Error: {file} cannot be read as an export: it is not an export of an index."
-    assert (pages / "data.mdb").read_bytes() == before
-    assert not (tmp_path / "none").exists()
 
 
 def test_an_export_that_cannot_be_written_is_reported_in_a_sentence(pages: Path, tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path, PurePosixPath
 
 import pytest
 
-from crawler_dedup.system.mounts import find_in_list, find_in_mountinfo, find_mount
+from crawler_dedup.index.lmdb.locks import find_in_list, find_in_mountinfo, find_mount
 from tests.support.mounts import mountinfo
 
 ROOT = ("/", "ext4")
@@ -104,7 +104,7 @@ mount -t ramfs none kept && mount -t tmpfs none kept
 exec "$0" - <<'END'
 import os
 from pathlib import Path
-from crawler_dedup.system.mounts import find_mount
+from crawler_dedup.index.lmdb.locks import find_mount
 here = Path.cwd()
 for name in ("a b", "a b/c", "outer/inner", "bound", "kept", "."):
     mount = find_mount(here / name / "not" / "there")
