@@ -22,6 +22,7 @@ from crawler_dedup.index.profiles import SiteFigures, Snapshot, StoredSite, site
 from crawler_dedup.index.protocols import Filing, Matcher
 from crawler_dedup.index.records import Record
 from crawler_dedup.index.runs import Run, RunEntry, wall_clock
+from crawler_dedup.index.storage import NO_NEEDS, Needs
 from crawler_dedup.index.transaction import Transaction
 from crawler_dedup.signedpage import SignedPage
 from crawler_dedup.system.callbacks import Advance, ignore_progress
@@ -75,14 +76,14 @@ class Index(ABC):
         """
 
     @abstractmethod
-    def _submit(self, job: Callable[[Transaction], _T], *, urgent: bool = True, size: int = 1) -> Future[_T]:
+    def _submit(self, job: Callable[[Transaction], _T], *, urgent: bool = True, needs: Needs = NO_NEEDS) -> Future[_T]:
         """Run *job* in the next write transaction; its future is done once that is stored.
 
-        A job that is not *urgent* waits a moment for others with which it is written. It is about *size* pages.
+        A job that is not *urgent* waits a moment for others with which it is written. It will read what it *needs*.
         """
 
     @abstractmethod
-    def _write(self, job: Callable[[Transaction], _T], timeout: float = WRITE_SECONDS) -> _T:
+    def _write(self, job: Callable[[Transaction], _T], timeout: float = WRITE_SECONDS, needs: Needs = NO_NEEDS) -> _T:
         """Run *job* in the next write transaction and wait until that is stored.
 
         Raises:
@@ -148,15 +149,14 @@ class Index(ABC):
             decided.clear()
             if txn.header() != self.header:
                 raise IndexUnusable(f"The index in {self.name} was emptied for another configuration meanwhile.")
-            first = txn.choose_first(pages)
-            txn.read_ahead(first, matcher)
             now = touch_run(txn, context)
             decider = Decider(txn, matcher, context, now=now)
-            decided.extend(decider.decide(page, (aliases or {}).get(page.key, "")) for page in first)
+            decided.extend(decider.decide(page, (aliases or {}).get(page.key, "")) for page in pages)
             self._open_claims.add_addresses(decider.dropped, self._submit)
             return list(decided)
 
-        future = self._submit(job, size=len(pages))
+        needs = Needs(matcher, pages, matcher, with_counts=context.next_claim is None)
+        future = self._submit(job, needs=needs)
         future.add_done_callback(partial(self._open_claims.remember, decided=decided))
         return future
 
@@ -184,7 +184,8 @@ class Index(ABC):
             settled: whether the page was handled, so that the claim is settled; if not, it is released.
         """
         job = partial(end_claim, decision=decision, matcher=matcher, context=context, settled=settled)
-        future = self._submit(job, urgent=urgent)
+        needs = Needs(matcher, names=[(decision.scope, decision.key)], with_counts=settled)
+        future = self._submit(job, urgent=urgent, needs=needs)
         future.add_done_callback(lambda end: self._open_claims.forget(end, decision.claim))
         return future
 
@@ -202,7 +203,8 @@ class Index(ABC):
         """
         forgotten, sites = 0, set[bytes]()
         for numbers in self._selected(select, advance):
-            records = self._write(partial(Transaction.forget, numbers=numbers, select=select, filing=filing))
+            job = partial(Transaction.forget, numbers=numbers, select=select, filing=filing)
+            records = self._write(job, needs=Needs(filing, numbers=numbers))
             forgotten += len(records)
             for record in records:
                 report(record.page)
@@ -372,7 +374,8 @@ class Index(ABC):
 
         They are not compared with each other or with the kept pages.
         """
-        return self._write(partial(Transaction.merge, records=records, filing=filing))
+        needs = Needs(filing, [record.page for record in records])
+        return self._write(partial(Transaction.merge, records=records, filing=filing), needs=needs)
 
     def __len__(self) -> int:
         """Return how many pages are recorded."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import pickle
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from typing import Any, NamedTuple
 
 import lmdb
@@ -54,7 +54,7 @@ def read_events(location: Location) -> list[Event]:
     if isinstance(location, ServerAddress):
         from crawler_dedup.index.redis.connection import ServerConnection
 
-        with ServerConnection(location) as connection:
+        with closing(ServerConnection(location)) as connection:
             return [pickle.loads(content) for content in connection.call(b"LRANGE", _events_key(location), 0, -1)]
     store = DirectoryIndex.attach(location)
     try:
@@ -108,7 +108,7 @@ class _Recorder:
         from crawler_dedup.index.redis.writer import Writer
 
         def record(tables: Any, content: bytes) -> None:
-            tables._storage._changes.commands.append((b"RPUSH", _events_key(address), content))
+            tables._storage._commands.append((b"RPUSH", _events_key(address), content))
 
         self._record_jobs(Writer, record)
         self._note_deaths(ServerStorage)

@@ -24,6 +24,7 @@ from crawler_dedup.index.packing import RecentRows
 from crawler_dedup.index.profiles import FrozenProfiles
 from crawler_dedup.index.protocols import Filing
 from crawler_dedup.index.runs import Alive, Run
+from crawler_dedup.index.storage import NO_NEEDS, Needs
 from crawler_dedup.index.transaction import Transaction
 from crawler_dedup.system.callbacks import Advance, ignore_progress
 
@@ -144,11 +145,16 @@ class DirectoryIndex(Index):
         job: Callable[[Transaction], _T],
         *,
         urgent: bool = True,
-        size: int = 1,  # noqa: ARG002  (a transaction may have any number of pages)
+        needs: Needs = NO_NEEDS,  # noqa: ARG002  (reading costs no round trips)
     ) -> Future[_T]:
         return self.environment.submit(partial(self._run, job), urgent=urgent)
 
-    def _write(self, job: Callable[[Transaction], _T], timeout: float = WRITE_SECONDS) -> _T:
+    def _write(
+        self,
+        job: Callable[[Transaction], _T],
+        timeout: float = WRITE_SECONDS,
+        needs: Needs = NO_NEEDS,  # noqa: ARG002
+    ) -> _T:
         return self.environment.write(partial(self._run, job), timeout)
 
     def _run(self, job: Callable[[Transaction], _T], txn: lmdb.Transaction) -> _T:
