@@ -97,8 +97,8 @@ def drops(
             elif len(selected.runs):
                 _print_summary(selected, top)
             return
-        places = selected.places()
-        entries = read_entries(sample(places, size, random.Random(seed)) if size else places)  # noqa: S311  (no secret)
+        positions = selected.positions()
+        entries = read_entries(sample(positions, size, random.Random(seed)) if size else positions)  # noqa: S311  (no secret)
         if json:
             print_json("drop", entries)
         else:
