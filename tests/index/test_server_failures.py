@@ -42,7 +42,13 @@ NEAR = ByDistance()
 
 
 @pytest.fixture
-def short_lives(monkeypatch: pytest.MonkeyPatch) -> None:
+def running_for_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let all runs have renewed their signs of life since the start of the server."""
+    monkeypatch.setattr(runs, "RENEWAL_SECONDS", 0)
+
+
+@pytest.fixture
+def short_lives(running_for_long: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """Let signs of life last for a second."""
     monkeypatch.setattr(runs, "LIFE_SECONDS", 1)
     monkeypatch.setattr(runs, "BEAT_SECONDS", 0.2)
@@ -54,7 +60,7 @@ _CLAIMS = """
     from crawler_dedup.index.redis import runs
     from tests.support.crawling import article
 
-    runs.LIFE_SECONDS, runs.BEAT_SECONDS = 1, 0.2
+    runs.LIFE_SECONDS, runs.BEAT_SECONDS, runs.RENEWAL_SECONDS = 1, 0.2, 0
     run = Deduplicator.open(sys.argv[1], Config(tokenizer="bigrams"))
     page = run.sign("http://a.example/1", article("x").encode())
     (decision,) = run.submit([page], claim=True).result()
@@ -169,10 +175,27 @@ def test_no_run_counts_as_dead_until_the_server_has_answered_for_a_while_after_a
         server.run("CLIENT", "KILL", "TYPE", "normal")
         server.run("DEL", *(name for name in server.key_names() if name[13:14] == b"l"))
         assert check(run, 3) == BEING_HANDLED
-        monkeypatch.setattr(runs, "LIFE_SECONDS", 0)  # so that the outage was long ago
+        monkeypatch.setattr(runs, "RENEWAL_SECONDS", 0)  # so that the outage was long ago
         assert check(run, 4) == "new"
 
 
+def test_a_client_that_begins_just_after_the_start_of_a_server_takes_no_run_without_a_sign_of_life_for_dead(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All signs of life expire while a server is stopped or loading for minutes."""
+    with serving(tmp_path / "server") as server, Deduplicator.open(server.url(), CONFIG) as run:
+        with running_program(_CLAIMS, server.url()) as client:
+            assert check(run, 2) == BEING_HANDLED
+            client.kill()
+            client.wait()
+        server.run("DEL", *(name for name in server.key_names() if name[13:14] == b"l"))
+        with Deduplicator.open(server.url(), CONFIG) as other:
+            assert check(other, 3) == BEING_HANDLED
+            monkeypatch.setattr(runs, "RENEWAL_SECONDS", 0)  # so that the start was long ago
+            assert check(other, 4) == "new"
+
+
+@pytest.mark.usefixtures("running_for_long")
 def test_a_run_with_a_damaged_entry_may_have_lost_everything_and_fails_no_transaction(
     store: Index, server: Server
 ) -> None:
@@ -358,6 +381,7 @@ def test_a_connection_that_is_lost_with_a_commit_fails_no_offer(
     assert verify(store, NEAR) == []
 
 
+@pytest.mark.usefixtures("running_for_long")
 def test_a_claim_that_may_have_been_filed_or_not_ends_with_its_run(
     address: ServerAddress, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -377,6 +401,7 @@ def test_a_claim_that_may_have_been_filed_or_not_ends_with_its_run(
         assert verify(other_store, NEAR) == []
 
 
+@pytest.mark.usefixtures("running_for_long")
 def test_a_claim_that_could_not_be_ended_is_left_to_the_next_run(tmp_path: Path) -> None:
     with (
         serving(tmp_path / "server", "--appendonly", "yes", "--appendfsync", "always") as server,
@@ -450,6 +475,23 @@ def test_a_transaction_whose_lock_has_expired_changes_nothing(
     assert store.offer([page(1, 5)], NEAR).result()[0].verdict is Verdict.NEW
     assert len(store) == 1
     assert server.run("EXISTS", *locks) == 0
+
+
+def test_a_transaction_that_others_have_overtaken_three_times_locks_the_index(
+    store: Index, server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    commit, locked = Client.commit, list[bool]()
+
+    def overtake(client: Client, storage: ServerStorage, changes: list[Command]) -> bool:
+        locked.append(server.run("EXISTS", storage.keys.lock) == 1)
+        if not locked[-1]:
+            server.run("SET", storage.keys.count, "0")
+        return commit(client, storage, changes)
+
+    monkeypatch.setattr(Client, "commit", overtake)
+    assert store.offer([page(1, 5)], NEAR).result()[0].verdict is Verdict.NEW
+    assert locked == [False] * 3 + [True]
+    assert not any(name[13:] == b"k" for name in server.key_names())
 
 
 def test_a_transaction_has_a_bounded_number_of_pages_however_many_wait(

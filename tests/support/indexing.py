@@ -103,22 +103,6 @@ def put_meta(directory: Path, name: bytes, content: bytes) -> None:
         txn.put(name, content)
 
 
-def cut_chunks(directory: Path, share: float) -> set[int]:
-    """Cut the last byte of a *share* of the chunks; return the signatures that are still complete in some table."""
-    source = random.Random(1)
-    whole: set[int] = set()
-    with lmdb.open(str(directory), max_dbs=8) as env:
-        tables = env.open_db(b"tables")
-        with env.begin(write=True, db=tables) as txn:
-            chunks = dict(txn.cursor())
-            for name in source.sample(list(chunks), int(share * len(chunks))):
-                chunks[name] = chunks[name][:-1]
-                txn.put(name, chunks[name])
-    for chunk in chunks.values():
-        whole.update(np.frombuffer(chunk[: len(chunk) // 8 * 8], dtype="<u8").tolist())
-    return whole
-
-
 # Pages
 
 

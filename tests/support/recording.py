@@ -156,6 +156,7 @@ class _Process:
             from crawler_dedup.index.redis import runs as server_runs
 
             for module in (server_runs, server_index):
+                server_runs.RENEWAL_SECONDS = 0
                 setattr(module, "read_time", lambda _: clocks.time())  # noqa: B010  (a name that the module has imported)
         self._clocks = clocks
         self._recorder = _Recorder()

@@ -1,7 +1,8 @@
 """A run of an index on a server, and its signs of life.
 
 The sign of life of a run is a key that expires after a minute and that a thread renews every second. A run whose key is
-missing counts as dead, unless the server was unavailable a moment before, so that the run may not have renewed it yet. A run
+missing counts as dead, unless the server was started, or the connection to it was lost, a moment before, so that the run may
+not have renewed it yet. A run
 that was stopped or cut off for long counts as dead meanwhile: what it has settled last may be stored twice then.
 
 A crawl that was killed and started again at once finds the key of the killed run. Therefore a client takes a run for alive
@@ -26,6 +27,8 @@ LIFE_SECONDS = 60
 """Seconds after which a sign of life expires."""
 BEAT_SECONDS = 1.0
 """Seconds between two signs of life: after at most this time, a new client knows that a run is alive."""
+RENEWAL_SECONDS = 20
+"""Seconds within which each living run has renewed its sign of life once the server answers again."""
 _held: set[ServerRun] = set()
 
 

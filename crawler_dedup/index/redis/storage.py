@@ -1,9 +1,11 @@
 """Storage on a server: a transaction reads cells, which are rows and buckets, and makes all its changes in one step.
 
-A client takes a lock for each transaction, so that nobody else changes the index meanwhile. The last step, which releases it
-(``MULTI`` … ``EXEC``), is refused if the lock has expired until then (``WATCH``), and the transaction is repeated: a client
-that was killed does not stop the others for long, and one that was stopped changes nothing by what it read before. If the
-answer to the last step is lost, the *mark* of the client, which that step changes, tells whether it was made.
+The last step (``MULTI`` … ``EXEC``) is refused if another client has changed the index since the transaction began
+(``WATCH``), and the transaction is repeated. After three refusals it takes a lock: while that lasts, nobody else begins or
+makes a change. The lock expires, so that a client that was killed does not stop the others for long.
+
+The *mark* of the client changes with the last step: if the answer to that is lost, the mark tells whether it was made. Until
+then, the mark expires with the lock, and the last step is refused as well: a server that was stopped makes no change late.
 """
 
 from __future__ import annotations
@@ -34,7 +36,8 @@ from crawler_dedup.index.runs import run_name
 from crawler_dedup.index.storage import Storage
 
 LOCK_SECONDS = 2.0
-"""Seconds after which the lock of a transaction expires. Each attempt to repeat it has twice as long, up to 16."""
+"""Seconds after which a transaction, and its lock, expire. Each further attempt with a lock has twice as long."""
+_WITHOUT_LOCK = 3  # attempts
 _LOCK_PAUSE = 0.002
 _LOCK_PATIENCE = 30.0
 _MARK_SECONDS = 60
@@ -72,38 +75,40 @@ class Client:
         return ServerStorage(self, self.connection.call(b"MGET", *self.keys.state), is_reading=True)
 
     def begin(self, attempt: int = 0) -> ServerStorage:
-        """Take the lock and begin a transaction.
+        """Begin a transaction, and take the lock for it unless it is one of the first attempts.
 
         Raises:
             ConnectionLost: the server cannot be reached.
             IndexGone: the index was removed.
             IndexUnusable: the index was emptied for another configuration, or others hold the lock for too long.
         """
-        until = time.monotonic() + _LOCK_PATIENCE
+        until, locks = time.monotonic() + _LOCK_PATIENCE, attempt >= _WITHOUT_LOCK
+        lasts = round(1000 * LOCK_SECONDS) << max(0, attempt - _WITHOUT_LOCK)
         address, run = self.connection.address, self.connection.run
         self.connection.ensure()
         while time.monotonic() < until:
             keys = self.keys
-            lock = (b"SET", keys.lock, self._name, b"NX", b"PX", round(1000 * LOCK_SECONDS) << min(attempt, 3))
             *_, meta, state = run(
                 (b"UNWATCH",),
-                (b"SET", keys.mark(self._name), b"", b"EX", _MARK_SECONDS),
-                lock,
-                (b"WATCH", keys.meta, keys.lock, keys.mark(self._name)),
+                (b"SET", keys.mark(self._name), b"", b"PX", lasts),
+                *([(b"SET", keys.lock, self._name, b"NX", b"PX", lasts)] if locks else ()),
+                (b"WATCH", keys.meta, *keys.state, keys.mark(self._name)),
                 (b"HMGET", keys.meta, *Keys.META),
                 (b"MGET", *keys.state),
             )
             if (epoch := require_epoch(address, meta, self.header)) != keys.epoch:
                 self.keys = Keys(address, epoch)
-            elif state[0] == self._name:
+            elif state[0] == (self._name if locks else None):
                 return ServerStorage(self, state)
             else:
-                while not run(lock)[0] and time.monotonic() < until:
+                while run((b"EXISTS", keys.lock))[0] and time.monotonic() < until:
                     time.sleep(_LOCK_PAUSE)
         raise IndexUnusable(f"The index in {address} is locked by another process.")
 
     def commit(self, storage: ServerStorage, changes: Sequence[Command]) -> bool:
-        """Make *changes* and release the lock; return false, and change nothing, if the lock has expired.
+        """Make *changes* and release the lock.
+
+        Return false, and change nothing, if somebody else has changed the index or the transaction has expired.
 
         Raises:
             ConnectionLost: it is not known whether the changes were made.
@@ -127,10 +132,12 @@ class Client:
     def is_alive(self, run: int) -> bool | None:
         """Return whether *run* is alive; ``None`` if it may have died before this client was made."""
         shown = self.connection.call(b"GET", self.keys.life(run_name(run)))
-        if shown is None:  # if the server was unavailable, the run may not have renewed it yet
-            has_settled = time.monotonic() > self.connection.since + runs.LIFE_SECONDS / 3
-            return False if self.connection.opened == 1 or has_settled else None
-        return True if float(shown or 0) > self._began else None
+        if shown is not None:
+            return True if float(shown or 0) > self._began else None
+        # If the server was unavailable a moment ago, the run may not have renewed it yet.
+        server_seconds = float(self.connection.info("server").get("uptime_in_seconds", 0))
+        here_seconds = time.monotonic() - self.connection.since if self.connection.opened > 1 else server_seconds
+        return False if min(server_seconds, here_seconds) >= runs.RENEWAL_SECONDS else None
 
 
 class ServerStorage(Storage):
@@ -264,7 +271,9 @@ class ServerStorage(Storage):
         return self._client.header
 
     def changes(self) -> list[Command]:
-        """Return the changes that were collected, as commands."""
+        """Return the changes that were collected, as commands. All but an empty list change the keys that others watch."""
+        if not (self._commands or self._written or self._added):
+            return []
         rows = [*self._written.items(), (self.keys.last, b"%d" % self._last), (self.keys.count, b"%d" % self._count)]
         written: Command = [part for row in rows if row[1] for part in row]
         deleted = [(b"DEL", name) for name, content in rows if not content]

@@ -1,7 +1,7 @@
 """The thread that changes an index on a server: jobs that wait share one transaction.
 
-Before the jobs run, what they need is read for all of them together, in a few round trips. A transaction whose lock has
-expired is repeated, so it must be possible to run a job several times.
+Before the jobs run, what they need is read for all of them together, in a few round trips. A transaction that
+others have overtaken is repeated, so it must be possible to run a job several times.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from crawler_dedup.index.storage import Needs
 from crawler_dedup.index.transaction import OVERRIDES_VERSION, Transaction, number_name
 
 MOST_PAGES = 64
-"""Maximum number of pages about which one job decides: others wait for the lock while its transaction lasts."""
+"""Maximum number of pages about which one job decides: the longer a transaction, the likelier it is overtaken."""
 _MOST_JOBS = 16
-_ATTEMPTS = 8
+_ATTEMPTS = 6
 
 
 class Writer(JobThread):
@@ -65,7 +65,7 @@ class Writer(JobThread):
                 job.future.set_result(result)
 
     def _attempt(self, jobs: Sequence[Job]) -> list[Any]:
-        """Run *jobs* in one transaction, and again if its lock expired or the index was emptied; return their results."""
+        """Run *jobs* in one transaction, and again if others were faster; return their results."""
         for attempt in range(_ATTEMPTS):
             storage = self._client.begin(attempt)
             txn = self._make_transaction(storage, {})
@@ -79,7 +79,7 @@ class Writer(JobThread):
                 raise
             if self._client.commit(storage, storage.changes()):
                 return results
-        raise IndexUnusable("The lock of the index expired, or the index was emptied, whenever it was to be changed.")
+        raise IndexUnusable("Others have changed the index again and again while pages were being decided.")
 
 
 def read_ahead(storage: ServerStorage, txn: Transaction, needs: Sequence[Needs]) -> None:
