@@ -76,7 +76,7 @@ def compare(  # noqa: PLR0913, PLR0917  (each is an option of the command)
 ) -> None:
     """Compare two pages by the rules of the crawl.
 
-    The command tells whether the page NEW would be dropped if the page KEPT was kept, and which rule decides. Each page is
+    The command says whether the page NEW would be dropped if the page KEPT was kept, and which rule decides. Each page is
     an HTML file or an address. Both main texts are printed side by side, then the blocks beside them, the tokens
     that differ, and the answer of each rule. The command knows nothing about the sites, like a crawl at its start. With
     --index it uses what the index knows about them now or, if a journal beside it says that NEW was a duplicate of KEPT,

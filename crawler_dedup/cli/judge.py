@@ -77,7 +77,7 @@ def judge(
         with progress_bars() as start:
             review.refresh(start("reading the journal", target.journals.size))
         selected = SelectedDrops(review.table, selection)
-        drawn = sample(selected.places(review.answers.has), size, random.Random(seed))  # noqa: S311  (no secret)
+        drawn = sample(selected.positions(review.answers.has), size, random.Random(seed))  # noqa: S311  (no secret)
         entries = [*{(entry.url, entry.duplicate_of): entry for entry in read_entries(drawn)}.values()]
         print_damage(selected.damaged)
         tally, earlier = describe_drops(selected.drops, selected.marked), describe_earlier(selected.earlier_runs)
@@ -86,7 +86,7 @@ def judge(
             _fetch_missing(review)
         _ask_about(list(map(review.table.drop_of, entries)), review, selection, fetches=fetch)
         if not entries:
-            click.echo("No drop is left to judge among those that were selected.")
+            click.echo("No selected drop is left to judge.")
         if len(review.answers):
             _print_answers(review.answers)
 

@@ -46,7 +46,7 @@ _LISTED = 10
 def why(url: str, fetch: bool, everything: bool, json: bool, options: TargetOptions) -> None:
     """Explain why a page was kept, dropped or not checked.
 
-    URL is the address of the page as the crawl knew it (after redirections). The command tells when the decision was made,
+    URL is the address of the page as the crawl knew it (after redirections). The command says when the decision was made,
     in which run, by which rule, and because of which other page; below it, what earlier runs have decided. INDEX is the
     directory of the index, or its address on a server; without it, the index of this Scrapy project is used.
 

@@ -236,7 +236,7 @@ class SiteStore:
         if head.only == name:
             self.remove(key)
         counted, counts = self._counts(key)
-        counts, snapshot = matcher.count(page, key, counted, counts)
+        counts, snapshot = matcher.count(page, counted, counts)
         counted += 1
         self._write(COUNTS, key, _join_counts(counted, counts))
         if counted == 1:

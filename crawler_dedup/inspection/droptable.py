@@ -65,7 +65,7 @@ _CONDITIONS = {
     "until": "time <= ? || '~'",  # the whole day or hour that it names
     "kept": "kept_page = (SELECT kept_page FROM entries WHERE is_last AND pair = CAST(? AS INT))",
 }
-_DROP = "SELECT file, place, doubts FROM entries WHERE is_last"
+_DROP = "SELECT file, offset_in_file, doubts FROM entries WHERE is_last"
 _MEMBER = ("url", "rule", "time", "event")
 _MAX_ID = (1 << 63) - 1
 _MAX_WORDS = 4_000  # characters of title and addresses that are searched
@@ -178,8 +178,8 @@ class DropTable(JournalTable):
         row = next(self.select(f"{_DROP} AND pair = ?", [wanted]), None)
         return None if row is None else self._drop(*row)
 
-    def _drop(self, file: str, place: int, doubts: str) -> Drop:
-        (entry,) = read_entries([(file, place)])
+    def _drop(self, file: str, offset: int, doubts: str) -> Drop:
+        (entry,) = read_entries([(file, offset)])
         return self.drop_of(entry, doubts.splitlines())
 
     def drop_of(self, entry: Entry, doubts: Sequence[str] = ()) -> Drop:
@@ -330,14 +330,14 @@ class SelectedDrops:
         where, values = conditions_of({**time, "of_host": self.selection.host, "rule": self.selection.rule})
         return f"{where} AND {IS_DUPLICATE}", values
 
-    def places(self, is_left_out: Callable[[str, str], bool] | None = None) -> Iterator[tuple[str, int]]:
-        """Yield the places of the drops in journals (file, byte), in their order.
+    def positions(self, is_left_out: Callable[[str, str], bool] | None = None) -> Iterator[tuple[str, int]]:
+        """Yield the positions of the drops in journals (file, offset in bytes), in their order.
 
         Args:
             is_left_out: returns whether a drop is left out, by the addresses of the page and of its representative.
         """
         where = self._where + self._table.unless(is_left_out)
-        return self._table.select(f"SELECT file, place FROM entries WHERE {where} ORDER BY id", self._values)  # noqa: S608
+        return self._table.select(f"SELECT file, offset_in_file FROM entries WHERE {where} ORDER BY id", self._values)  # noqa: S608
 
     def count_by(self, column: str, size: int) -> tuple[DropCounts, int]:
         """Return the *size* most frequent values of a column with their numbers of drops, and how many values there are."""

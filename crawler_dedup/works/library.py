@@ -264,7 +264,7 @@ class Library:
         ((scheme, packed_codes, packed_gaps),) = self._ask("select scheme, codes, gaps from works where id = ?", number)
         codes, gaps = self._unpack(packed_codes), self._unpack(packed_gaps)
         if len(gaps) != 4 * len(codes):
-            raise DedupError(f"{self._database.path} is damaged: the letters of work {number} have no places.")
+            raise DedupError(f"{self._database.path} is damaged: the letters of work {number} have no positions.")
         # Adding 32-bit numbers up would hold the interpreter lock.
         places = np.cumsum(np.frombuffer(gaps, dtype="<u4").astype(np.int64))
         return Letters(cast("Scheme", scheme), np.frombuffer(codes, dtype=np.uint8), places)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
@@ -22,8 +21,7 @@ from crawler_dedup.crawl.requests import describe_request
 from crawler_dedup.decision import DroppedRequest
 from crawler_dedup.index import opening
 from crawler_dedup.index.overrides import Override, Restoration
-from tests.support import processes
-from tests.support.commandline import invoke
+from tests.support.commandline import command, invoke, restorations_left
 from tests.support.council import NEWS, PAGES
 from tests.support.crawling import Answer, Crawl, Running, Site, article, html, redirect, run_scrapy, start_script
 from tests.support.places import Places
@@ -45,10 +43,6 @@ def items_of(feed: Path) -> list[tuple[str, str, int]]:
     return sorted((re.sub("http://[^/]*", "", item["url"]), item["kind"], item["depth"]) for item in items)
 
 
-def run_cli(directory: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return processes.run(["-m", "crawler_dedup", *arguments], cwd=directory)
-
-
 @pytest.mark.parametrize("now", [None, [], ["--follow"]], ids=["later", "alone", "with links"])
 def test_a_restored_page_is_crawled_with_its_links_and_kept_from_then_on(places: Places, now: list[str] | None) -> None:
     directory = places.folder
@@ -62,8 +56,8 @@ def test_a_restored_page_is_crawled_with_its_links_and_kept_from_then_on(places:
         (directory / "myproject/spiders/news.py").write_text(NEWS.format(site=site.url), encoding="utf-8")
         assert crawl(directory)[0] == KEPT
         url = f"{site.url}/rejected"
-        assert f"`crawler-dedup restore {url}`" in run_cli(directory, "forget", "--url", url).stderr
-        done = run_cli(directory, "restore", "--of", f"{site.url}/approved", "--rule", "alike")
+        assert f"`crawler-dedup restore {url}`" in command(directory, "forget", "--url", url).stderr
+        done = command(directory, "restore", "--of", f"{site.url}/approved", "--rule", "alike")
         assert done.returncode == 0, done.stderr
         assert done.stdout.splitlines() == [
             f"{url}  ← {site.url}/approved  spider news",
@@ -73,7 +67,7 @@ def test_a_restored_page_is_crawled_with_its_links_and_kept_from_then_on(places:
         site.asked.clear()
         if now is not None:
             words = ["-a", "watch=evening", "-o", "now.jsonl", *now]
-            done = run_cli(directory, "restore", "--now", "news", *words)
+            done = command(directory, "restore", "--now", "news", *words)
             assert (done.returncode, done.stdout) == (0, "1 page restored.\n"), done.stderr
             assert sorted(site.paths()) == [path for path, _, _ in RESTORED if now or path == "/rejected"]
             links = RESTORED[:2] if now else []
@@ -88,11 +82,11 @@ def test_a_restored_page_is_crawled_with_its_links_and_kept_from_then_on(places:
         assert crawl(directory)[0] == sorted([*KEPT, *RESTORED])
         assert site.paths()[0] == "/"
         assert f"An override applies to this page: keep {url}.\n{url} is kept" in why(directory, url)
-        assert "it was kept after this drop" in run_cli(directory, "restore", url).stderr
+        assert "it was kept after this drop" in command(directory, "restore", url).stderr
 
 
 def why(directory: Path, url: str) -> str:
-    return run_cli(directory, "why", url).stdout
+    return command(directory, "why", url).stdout
 
 
 class Odd:
@@ -226,13 +220,6 @@ def site() -> Iterator[Site]:
         yield opened
 
 
-def waiting(directory: Path) -> list[tuple[str, int]]:
-    """Return the restorations that wait for a crawl: the end of the address, and the number of failures."""
-    with closing(opening.open_index(directory / "index")) as pages:
-        overrides = pages.list_overrides()
-    return [(each.urls[0].rpartition("/")[2], each.restorations[0].failures) for each in overrides if each.restorations]
-
-
 def test_a_crawl_that_is_killed_in_the_middle_loses_no_restored_page(tmp_path: Path, site: Site) -> None:
     drop(tmp_path, site, "/a", "/b")
     site.pages["/b"] = twin("/next", text="b")
@@ -245,12 +232,12 @@ def test_a_crawl_that_is_killed_in_the_middle_loses_no_restored_page(tmp_path: P
     running = start(tmp_path, site)
     running.log()
     assert site.paths() == ["/a", "/b", "/next"]
-    assert waiting(tmp_path) == [("a", 0), ("b", 0)]
+    assert restorations_left(tmp_path) == [("a", 0), ("b", 0)]
     site.pages["/next"] = html(article("next"))
     again = run(tmp_path, site)
     assert sorted(again.paths()) == ["/a", "/b", "/next"]
     assert again.counts()["restored"] == 2
-    assert waiting(tmp_path) == []
+    assert restorations_left(tmp_path) == []
 
 
 @pytest.mark.parametrize("answer", [html("busy", 503), html(f"fails {article('other')}")], ids=["status", "callback"])
@@ -259,10 +246,10 @@ def test_a_page_that_fails_in_three_crawls_is_not_requested_again(tmp_path: Path
     site.pages["/a"] = answer
     for failures in (1, 2):
         assert run(tmp_path, site).lines("WARNING", "not requested again") == []
-        assert waiting(tmp_path) == [("a", failures)]
+        assert restorations_left(tmp_path) == [("a", failures)]
     (line,) = run(tmp_path, site).lines("WARNING", "not requested again")
     assert f"{site.url}/a is not requested again" in line
-    assert waiting(tmp_path) == []
+    assert restorations_left(tmp_path) == []
     assert run(tmp_path, site).items == []
     assert site.paths() == ["/a", "/b", "/a", "/a"]
 
@@ -278,14 +265,14 @@ def test_a_page_that_is_gone_is_not_requested_again_but_a_dead_link_of_a_restore
     assert f"{site.url}/a is not requested again: it is gone" in line
     assert (crawl.paths(), crawl.counts()["restored"]) == (["/b"], 1)
     assert site.paths() == ["/a", "/b", "/dead"]
-    assert waiting(tmp_path) == []
+    assert restorations_left(tmp_path) == []
 
 
 def test_a_restored_page_that_redirects_is_kept_at_its_new_address(tmp_path: Path, site: Site) -> None:
     drop(tmp_path, site, "/a")
     site.pages.update({"/a": redirect("/new"), "/new": twin(text="new")})
     assert run(tmp_path, site).paths() == ["/new"]
-    assert waiting(tmp_path) == []
+    assert restorations_left(tmp_path) == []
     assert run(tmp_path, site, "/kept", "/new").paths() == ["/kept", "/new"]
     with closing(opening.open_index(tmp_path / "index")) as pages:
         assert all(override.since for override in pages.list_overrides())
@@ -309,7 +296,7 @@ def test_parse_gets_a_page_whose_callback_is_not_there(
     (line,) = crawl.lines("WARNING", "is requested again with the callback `parse`")
     assert reason in line
     assert [item.get("by") for item in crawl.items] == [None]
-    assert waiting(tmp_path) == []
+    assert restorations_left(tmp_path) == []
 
 
 def test_a_job_on_disk_requests_a_restored_page_once(tmp_path: Path, site: Site) -> None:
@@ -323,12 +310,12 @@ def test_a_job_on_disk_requests_a_restored_page_once(tmp_path: Path, site: Site)
     running = start(tmp_path, site, JOBDIR=str(tmp_path / "job"))
     running.log()
     assert site.paths() == ["/a"]
-    assert waiting(tmp_path) == [("b", 0)]
+    assert restorations_left(tmp_path) == [("b", 0)]
     site.asked.clear()
     crawl = run(tmp_path, site, JOBDIR=str(tmp_path / "job"))
     assert (crawl.paths(), site.paths()) == (["/b"], ["/b"])
     assert crawl.notes == []  # the errback of the repeated request was not called
-    assert waiting(tmp_path) == []
+    assert restorations_left(tmp_path) == []
 
 
 def test_a_page_that_cannot_be_requested_keeps_no_other_from_being_requested(tmp_path: Path, site: Site) -> None:
@@ -340,7 +327,7 @@ def test_a_page_that_cannot_be_requested_keeps_no_other_from_being_requested(tmp
     assert crawl.paths() == ["/a"]
     (line,) = crawl.lines("WARNING", "cannot be requested again")
     assert "http://[no-host/x cannot be requested again in this crawl: Invalid" in line
-    assert waiting(tmp_path) == [("x", 1)]
+    assert restorations_left(tmp_path) == [("x", 1)]
 
 
 def test_a_link_that_leads_to_a_restored_page_is_not_requested_however_it_is_written(
@@ -362,7 +349,7 @@ def test_a_restored_page_with_which_the_spider_starts_is_requested_again_only_if
         crawl = run(tmp_path, site, "/kept", "/a", "/b", "/c", source=more)
         assert site.paths() == ["/a", "/b", "/c", "/kept", "/b", "/c"]
         assert crawl.notes == []
-        assert waiting(tmp_path) == []
+        assert restorations_left(tmp_path) == []
 
 
 def test_a_page_that_another_crawl_fails_to_restore_at_the_same_time_is_restored(tmp_path: Path, site: Site) -> None:
@@ -371,18 +358,18 @@ def test_a_page_that_another_crawl_fails_to_restore_at_the_same_time_is_restored
     def fail_in_another_crawl() -> Answer:
         site.pages["/a"] = html("busy", 503)
         run(tmp_path / "other", site, DEDUP_DIR=str(tmp_path / "index"))
-        assert waiting(tmp_path) == [("a", 1)]
+        assert restorations_left(tmp_path) == [("a", 1)]
         return twin(text="a")
 
     site.pages["/a"] = fail_in_another_crawl
     assert run(tmp_path, site).paths() == ["/a"]
-    assert waiting(tmp_path) == []
+    assert restorations_left(tmp_path) == []
 
 
 def test_a_dry_run_restores_nothing(tmp_path: Path, site: Site) -> None:
     drop(tmp_path, site, "/a")
     assert run(tmp_path, site, DEDUP_ACTION="mark").items == []
-    assert waiting(tmp_path) == [("a", 0)]
+    assert restorations_left(tmp_path) == [("a", 0)]
 
 
 def test_what_cannot_be_restored_is_said(tmp_path: Path) -> None:
@@ -392,14 +379,14 @@ def test_what_cannot_be_restored_is_said(tmp_path: Path) -> None:
         index = ("--index", tmp_path / "index")
         preview = invoke("restore", "--rule", "alike", "--dry-run", *index, status=1)
         assert preview.stdout.splitlines()[-1] == "1 page would be restored with the next crawl."
-        assert waiting(tmp_path) == []
+        assert restorations_left(tmp_path) == []
         done = invoke("restore", f"{site.url}/a", f"{site.url}/post", f"{site.url}/kept", *index, status=1)
         assert "  The request is repeated without pair: only short JSON" in done.stdout
         assert done.stderr.splitlines()[-2:] == [
             f"{site.url}/post cannot be restored: it is the response to a POST, and no WARC file has it.",
             f"{site.url}/kept cannot be restored: no journal says that it was dropped.",
         ]
-        assert waiting(tmp_path) == [("a", 0)]
+        assert restorations_left(tmp_path) == [("a", 0)]
     assert "Name the addresses" in invoke("restore", *index, status=2).stderr
     assert "leave out --index" in invoke("restore", "--now", "news", *index, status=2).stderr
     assert "'JOBDIR' is not a setting" in invoke("restore", "--now", "news", "-s", "JOBDIR", status=2).stderr

@@ -23,6 +23,7 @@ from tests.support.crawling import (
     run_scripts,
     start_script,
 )
+from tests.support.processes import still_running
 from tests.support.versions import SCRAPY
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="finds processes in /proc")
@@ -47,23 +48,6 @@ def odd(what: str) -> Any:
     return html(f"<title>odd</title><p>{what}</p>")
 
 
-def are_running(pids: list[int]) -> list[int]:
-    """Return which of *pids* do not end."""
-    until = time.monotonic() + 60
-    while True:
-        running = [pid for pid in pids if _runs(pid)]
-        if not running or time.monotonic() > until:
-            return running
-        time.sleep(0.01)
-
-
-def _runs(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except OSError:
-        return False
-
-
 def test_without_processes_pages_are_signed_on_the_event_loop(tmp_path: Path) -> None:
     crawl = crawl_pages(tmp_path, ARTICLES, SPIDER, {**MANY, "DEDUP_PROCESSES": 0})
     assert crawl.counts() == {"checked": 30, "kept": 30}
@@ -80,7 +64,7 @@ def test_crawls_of_one_process_have_a_worker_each(tmp_path: Path) -> None:
     assert [crawl.counts() for crawl in crawls] == 2 * [{"checked": 30, "kept": 30}]
     pids = {pid for crawl in crawls for _, pids in crawl.notes for pid in pids}
     assert len(pids) == 2
-    assert are_running([*pids]) == []
+    assert still_running(pids) == []
     assert all("signing: in 1 process" in crawl.log for crawl in crawls)
 
 
@@ -186,7 +170,7 @@ def test_no_process_is_left_when_a_crawl_is_interrupted_or_killed(end: str, tmp_
         log = running.log()
     if end == "once":
         assert "not signed in time" in log
-    assert are_running(pids) == []
+    assert still_running(pids) == []
 
 
 FAILING = """
@@ -230,4 +214,4 @@ def test_a_crawl_that_fails_before_its_first_page_leaves_no_process(tmp_path: Pa
     assert "an extension is broken" in err
     left = [int(pid) for pid in out.removeprefix("left:").split()]
     assert not left or SCRAPY < (2, 19)
-    assert are_running(left) == []
+    assert still_running(left) == []

@@ -33,6 +33,7 @@ from crawler_dedup.signing.signer import Signer
 from crawler_dedup.worker.messages import ExtractText
 from crawler_dedup.worker.process import LOADING_SECONDS
 from tests.support.odd_extractor import HANGS_ONCE_LOADED
+from tests.support.processes import still_running
 from tests.support.prose import html, prose
 from tests.support.signing import GOOD, ODD_CONFIG, URL, Log, decide, odd, open_workers, pids, sign
 
@@ -62,21 +63,6 @@ async def all_of(*pages: Awaitable[SignedPage]) -> list[str]:
     return [str(page) if isinstance(page, BaseException) else "" for page in signed]
 
 
-def is_running(pid: int) -> bool:
-    try:
-        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-    except FileNotFoundError:
-        return False
-    return state != "Z"
-
-
-def wait_for_end(pid: int) -> None:
-    until = time.monotonic() + 60
-    while is_running(pid):
-        assert time.monotonic() < until, "the process goes on"
-        time.sleep(0.01)
-
-
 @pytest.mark.parametrize("tokenizer", ["bigrams", "jieba"])
 def test_a_page_is_signed_in_a_worker_as_in_this_process(tokenizer: Any, log: Log, tmp_path: Path) -> None:
     config = Config(tokenizer=tokenizer, scheme="winnowing", store_text=True)
@@ -103,7 +89,7 @@ def test_a_page_that_takes_too_long_loses_its_worker_and_no_other_page(workers: 
     assert asyncio.run(sign_all()) == ["", NOT_IN_TIME, "", NOT_IN_TIME, ""]
     assert log.counts == 2 * ["worker/restarts"]
     assert not log.lines, "of a page that takes too long, the crawl says so"
-    wait_for_end(first)
+    assert not still_running([first])
 
 
 @pytest.mark.parametrize("workers", [{"timeout": SHORT, "tokenizer": "jieba"}], indirect=True)
@@ -217,7 +203,7 @@ def test_a_worker_that_is_stopped_is_replaced_sooner_than_one_that_is_silent(
         began = time.monotonic()
         assert await all_of(sign(workers)) == [""]
         assert time.monotonic() - began < workers.silence_seconds / 2
-        wait_for_end(pid)
+        assert not still_running([pid])
 
     asyncio.run(sign_all())
     (line,) = log.lines
@@ -557,7 +543,7 @@ def test_the_worker_of_an_event_loop_that_has_ended_is_replaced(workers: Workers
     (pid,) = pids(workers)
     asyncio.run(interrupted())
     assert asyncio.run(all_of(sign(workers))) == [""]
-    wait_for_end(pid)
+    assert not still_running([pid])
 
 
 # Several

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
 from pathlib import Path
 
 import pytest
 
-from tests.support import processes
+from tests.support.commandline import command
 from tests.support.council import council, page
 from tests.support.crawling import Site, html, run_scrapy
 
@@ -35,10 +34,6 @@ PAGES = {
 }
 
 
-def run_cli(directory: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return processes.run(["-m", "crawler_dedup", *arguments], cwd=directory)
-
-
 def crawl(directory: Path, *, overrides: str = "") -> list[str]:
     """Return the paths of the pages that the spider gets, in the order in which it gets them."""
     done = run_scrapy(directory, "crawl", "news", "-O", "pages.jsonl")
@@ -62,14 +57,14 @@ def test_a_page_that_was_dropped_wrongly_passes_in_the_next_crawl(tmp_path: Path
         if way == "setting":
             settings.write_text(f"{settings.read_text('utf-8')}DEDUP_NEVER_DROP = ['{site.url}/']\n", encoding="utf-8")
         else:
-            done = run_cli(tmp_path, way, *urls[way == "keep" :])
+            done = command(tmp_path, way, *urls[way == "keep" :])
             assert (done.returncode, done.stdout) == (0, "1 override added.\n"), done.stderr
         assert crawl(tmp_path, overrides={"separate": "", "keep": "1", "setting": "2"}[way]) == [
             "/approved",
             "/rejected",
             "/speech",
         ]
-        why = run_cli(tmp_path, "why", urls[1]).stdout
+        why = command(tmp_path, "why", urls[1]).stdout
         overrides = {"separate": f"separate {' '.join(urls)}", "keep": f"keep {urls[1]}", "setting": "DEDUP_NEVER_DROP"}
         assert f"An override applies to this page: {overrides[way]}" in why
         assert f"{urls[1]} is kept" in why

@@ -12,7 +12,7 @@ import subprocess
 import sys
 import termios
 from collections.abc import Iterable, Mapping
-from contextlib import suppress
+from contextlib import closing, suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,7 @@ from click.testing import CliRunner, Result
 
 from crawler_dedup import Config, Decision, Deduplicator, Verdict
 from crawler_dedup.cli import app
+from crawler_dedup.index.opening import open_index
 from crawler_dedup.journal.entry import Entry, Event, decode_entry, entry_of
 from crawler_dedup.journal.reader import read_lines
 from crawler_dedup.journal.writer import JournalWriter
@@ -104,6 +105,13 @@ def command(
         variables: more environment variables.
     """
     return processes.run([PROGRAM, *map(str, arguments)], cwd=directory, env=environment(**variables), fresh=fresh)
+
+
+def restorations_left(directory: Path) -> list[tuple[str, int]]:
+    """Return the restorations that wait for a crawl: the end of the address, and the number of failures."""
+    with closing(open_index(directory / "index")) as pages:
+        overrides = pages.list_overrides()
+    return [(each.urls[0].rpartition("/")[2], each.restorations[0].failures) for each in overrides if each.restorations]
 
 
 def in_terminal(columns: int, *arguments: object) -> str:

@@ -42,15 +42,6 @@ def installed(*arguments: object) -> subprocess.CompletedProcess[str]:
     return command(ROOT, "index", *arguments)
 
 
-def sentence_of(completed: subprocess.CompletedProcess[str]) -> str:
-    """Return the only line that a command printed, which must be an error message on stderr."""
-    assert completed.stdout == ""
-    lines = completed.stderr.strip().splitlines()
-    assert len(lines) == 1
-    assert lines[0].startswith("Error: ")
-    return lines[0]
-
-
 def kept(directory: Path) -> set[str]:
     """Return the addresses of the pages in the index, whose copies are duplicates."""
     with Deduplicator.open(directory, CONFIG) as deduplicator:

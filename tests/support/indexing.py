@@ -21,7 +21,7 @@ from crawler_dedup.index.location import Location
 from crawler_dedup.index.opening import open_or_create_index
 from crawler_dedup.index.profiles import Snapshot
 from crawler_dedup.permutedtables import distance
-from crawler_dedup.rules.matcher import SiteCounter
+from crawler_dedup.rules.matcher import RuleMatcher
 from crawler_dedup.signing.lookup import Lookup
 from crawler_dedup.signing.schemes import SimHash
 from tests.support import processes
@@ -103,22 +103,6 @@ def put_meta(directory: Path, name: bytes, content: bytes) -> None:
         txn.put(name, content)
 
 
-def cut_chunks(directory: Path, share: float) -> set[int]:
-    """Cut the last byte of a *share* of the chunks; return the signatures that are still complete in some table."""
-    source = random.Random(1)
-    whole: set[int] = set()
-    with lmdb.open(str(directory), max_dbs=8) as env:
-        tables = env.open_db(b"tables")
-        with env.begin(write=True, db=tables) as txn:
-            chunks = dict(txn.cursor())
-            for name in source.sample(list(chunks), int(share * len(chunks))):
-                chunks[name] = chunks[name][:-1]
-                txn.put(name, chunks[name])
-    for chunk in chunks.values():
-        whole.update(np.frombuffer(chunk[: len(chunk) // 8 * 8], dtype="<u8").tolist())
-    return whole
-
-
 # Pages
 
 
@@ -132,10 +116,8 @@ class ByDistance(Lookup):
     def __init__(self, max_distance: int = 3) -> None:
         super().__init__(SimHash(max_distance))
         self.max_distance = max_distance
-        self._counter = SiteCounter()
 
-    def count(self, page: SignedPage, site: bytes, pages_counted: int, counts: bytes) -> tuple[bytes, bytes]:
-        return self._counter.count(page, site, pages_counted, counts)
+    count = staticmethod(RuleMatcher.count)
 
     def prepare(self, page: SignedPage, _: Snapshot) -> SignedPage:
         return page

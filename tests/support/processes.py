@@ -19,7 +19,8 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from functools import cache
 from pathlib import Path
@@ -159,6 +160,20 @@ def children(parent: int) -> list[int]:
             state, number = status.read_text().rpartition(")")[2].split()[:2]
             if int(number) == parent and state != "Z":
                 running.append(int(status.parent.name))
+    return running
+
+
+def still_running(pids: Iterable[int]) -> list[int]:
+    """Wait for the end of these processes, up to a minute, and return those that go on, on Linux."""
+
+    def runs(pid: int) -> bool:
+        with suppress(OSError):
+            return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+        return False
+
+    until = time.monotonic() + 60
+    while (running := [*filter(runs, pids)]) and time.monotonic() < until:
+        time.sleep(0.01)
     return running
 
 

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from crawler_dedup.index import opening
 from crawler_dedup.warc.droppedpage import read_directory
 from crawler_dedup.warc.writer import WarcWriter
-from tests.support.commandline import invoke
+from tests.support.commandline import invoke, restorations_left
 from tests.support.crawling import Crawl, Site, article, html, run_script
 
 ON = {"DEDUP_DROPPED_WARC": "10 MB"}
@@ -47,13 +45,6 @@ def crawl(directory: Path, site: Site, **settings: Any) -> Crawl:
     return run_script(directory, SPIDER, settings, site=site.url)
 
 
-def waiting(directory: Path) -> dict[str, int]:
-    """Return the number of failures of each page that waits for a crawl."""
-    with closing(opening.open_index(directory / "index")) as pages:
-        overrides = pages.list_overrides()
-    return {each.urls[0].rpartition("/")[2]: each.restorations[0].failures for each in overrides if each.restorations}
-
-
 def test_restored_pages_come_from_the_files_whatever_their_method_and_are_kept(tmp_path: Path) -> None:
     with Site(PAGES) as site:
         drop_and_restore(tmp_path, site)
@@ -65,7 +56,7 @@ def test_restored_pages_come_from_the_files_whatever_their_method_and_are_kept(t
         assert (item["flags"], item["encoding"], item["plain"]) == (["dedup-restored"], "utf-8", plain)
         assert item["verdict"] == "new"
     assert again.stats["dedup/restored"] == 2
-    assert waiting(tmp_path) == {}
+    assert restorations_left(tmp_path) == []
     assert "/post is kept" in invoke("why", f"{site.url}/post", tmp_path / "index").stdout
 
 
@@ -88,7 +79,7 @@ def test_a_page_whose_file_is_gone_is_requested_if_that_is_possible(tmp_path: Pa
         assert site.paths() == ["/get", "/post"]
     assert again.item("/get")["flags"] == []
     assert again.lines("WARNING", "/post is not requested again: it is the response to a POST, and no WARC file has it")
-    assert waiting(tmp_path) == {"post": 2}
+    assert restorations_left(tmp_path) == [("post", 2)]
 
 
 def test_of_a_cut_off_file_the_whole_pages_are_restored(tmp_path: Path) -> None:
@@ -99,7 +90,7 @@ def test_of_a_cut_off_file_the_whole_pages_are_restored(tmp_path: Path) -> None:
         again = crawl(tmp_path, site)
         assert site.paths() == []
     assert again.item("/get")["flags"] == ["dedup-restored"]
-    assert waiting(tmp_path) == {"post": 1}
+    assert restorations_left(tmp_path) == [("post", 1)]
 
 
 def test_a_response_to_a_post_is_not_that_to_a_get(tmp_path: Path) -> None:
@@ -114,4 +105,4 @@ def test_a_response_to_a_post_is_not_that_to_a_get(tmp_path: Path) -> None:
         writer.close()
         run_script(tmp_path, other, {}, site=site.url, paths=["/post"])
         assert sorted(site.paths()) == ["/get", "/post"]
-    assert waiting(tmp_path) == {}
+    assert restorations_left(tmp_path) == []

@@ -14,7 +14,7 @@ import pytest
 from crawler_dedup import Deduplicator
 from tests.support.commandline import command, invoke, printed_text
 from tests.support.crawling import article
-from tests.support.indexcommands import CONFIG, cli, sentence_of, verify_says_that_it_is_damaged
+from tests.support.indexcommands import CONFIG, cli, verify_says_that_it_is_damaged
 
 
 def test_every_command_uses_the_index_of_its_project(tmp_path: Path) -> None:
@@ -36,8 +36,9 @@ def test_every_command_uses_the_index_of_its_project(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("words", [("stats",), ("verify",), ("compact",), ("export", "file")], ids=" ".join)
 def test_without_a_project_the_index_must_be_given(tmp_path: Path, words: tuple[str, ...]) -> None:
-    sentence = sentence_of(command(tmp_path, "index", *words))
-    assert sentence == "Error: There is no Scrapy project here: give the directory of the index."
+    done = command(tmp_path, "index", *words)
+    assert done.stdout == ""
+    assert done.stderr == "Error: There is no Scrapy project here: give the directory of the index.\n"
     assert list(tmp_path.iterdir()) == []
 
 
