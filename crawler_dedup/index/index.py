@@ -15,7 +15,7 @@ from crawler_dedup.errors import IndexMissing, IndexUnusable
 from crawler_dedup.index.decider import Decider, RunContext
 from crawler_dedup.index.header import FileFigures, Header
 from crawler_dedup.index.jobs import WRITE_SECONDS
-from crawler_dedup.index.limits import MAX_EMPTIED_SITES, MAX_FORGOTTEN, MAX_MERGED_SITES, MAX_OVERRIDES
+from crawler_dedup.index.limits import MAX_CHANGED, MAX_EMPTIED_SITES, MAX_OVERRIDES
 from crawler_dedup.index.openclaims import OpenClaims, end_claim, touch_run
 from crawler_dedup.index.overrides import Override
 from crawler_dedup.index.profiles import SiteFigures, Snapshot, StoredSite, site_key
@@ -28,6 +28,7 @@ from crawler_dedup.signedpage import SignedPage
 from crawler_dedup.system.callbacks import Advance, ignore_progress
 
 _T = TypeVar("_T")
+_Item = TypeVar("_Item")
 
 _END_TIMEOUT = 5.0
 
@@ -38,8 +39,11 @@ class Index(ABC):
     A backend (:mod:`crawler_dedup.index.lmdb`, :mod:`crawler_dedup.index.redis`) defines how transactions are made.
 
     Attributes:
+        changed_at_once: how many pages, sites or overrides one transaction of a command changes.
         header: what the index is.
     """
+
+    changed_at_once = MAX_CHANGED
 
     def __init__(self, header: Header) -> None:
         self.header = header
@@ -221,7 +225,7 @@ class Index(ABC):
                 advance(1)
                 if record is not None and select(record):
                     picked.append(number)
-                if len(picked) == MAX_FORGOTTEN:
+                if len(picked) == self.changed_at_once:
                     yield picked
                     picked = []
         yield picked
@@ -236,12 +240,11 @@ class Index(ABC):
                 if record is not None:
                     sites.discard(site_key(record.page.scope, record.page.url))
 
-        def job(txn: Transaction) -> None:
-            for key in sites:
-                if txn.sites.count_counted(key) == counted[key]:
-                    txn.sites.remove(key)
+        def remove(txn: Transaction, key: bytes) -> None:
+            if txn.sites.count_counted(key) == counted[key]:
+                txn.sites.remove(key)
 
-        self._write(job)
+        self._change_each(sites, remove)
 
     def tidy(self, filing: Filing, max_age: int, advance: Advance = ignore_progress) -> int:
         """Forget the pages that no longer count, and return their number.
@@ -337,9 +340,14 @@ class Index(ABC):
 
         This is done in transactions of a few hundred sites, so that a crawl can go on.
         """
-        waiting = iter(sites)
-        while batch := list(islice(waiting, MAX_MERGED_SITES)):
-            self._write(partial(_merge_sites, sites=batch))
+        self._change_each(sites, lambda txn, site: txn.sites.merge(site, wall_clock()))
+
+    def _change_each(self, items: Iterable[_Item], change: Callable[[Transaction, _Item], _T]) -> list[_T]:
+        """Call *change* with each of *items*, some in a transaction; return the results."""
+        waiting, results = iter(items), list[_T]()
+        while part := list(islice(waiting, self.changed_at_once)):
+            results += self._write(lambda txn, part=part: [change(txn, item) for item in part])  # type: ignore[misc]
+        return results
 
     def measure_sites(self) -> SiteFigures:
         """Count the sites, and measure what is stored about them."""
@@ -359,7 +367,7 @@ class Index(ABC):
         """
         if len({override.name for override in (*overrides, *self.list_overrides())}) > MAX_OVERRIDES:
             raise IndexUnusable(f"The index in {self.name} would have more than {MAX_OVERRIDES:,} overrides.")
-        return self._write(lambda txn: sum([txn.add_override(override) for override in overrides]))
+        return sum(self._change_each(overrides, Transaction.add_override))
 
     def change_overrides(self, change: Callable[[Override], Override]) -> None:
         """Replace each override by what *change* returns for it, which has the same kind and addresses."""
@@ -367,7 +375,7 @@ class Index(ABC):
 
     def remove_overrides(self, overrides: Sequence[Override]) -> int:
         """Remove *overrides*, and return how many there were."""
-        return self._write(lambda txn: sum([txn.remove_override(override) for override in overrides]))
+        return sum(self._change_each(overrides, Transaction.remove_override))
 
     def merge(self, records: Sequence[Record], filing: Filing) -> int:
         """File *records* as they are, except of pages that are recorded already, and return how many are new.
@@ -385,9 +393,3 @@ class Index(ABC):
     def remember_lost_claims(self) -> None:
         """Record that another process has made unknown claims of this run: the next run searches for them."""
         self._open_claims.has_unknown_claims = True
-
-
-def _merge_sites(txn: Transaction, sites: Sequence[StoredSite]) -> None:
-    now = wall_clock()
-    for site in sites:
-        txn.sites.merge(site, now)

@@ -19,6 +19,7 @@ from crawler_dedup.errors import ConnectionLost, IndexGone
 from crawler_dedup.index.decider import RunContext
 from crawler_dedup.index.index import Index
 from crawler_dedup.index.location import ServerAddress, find_location
+from crawler_dedup.index.overrides import make_override
 from crawler_dedup.system.extras import has_extra
 from tests.support.crawling import article
 from tests.support.indexing import ByDistance, first_line, number_of, open_backend, page, running_program, uniform
@@ -511,6 +512,27 @@ def test_a_transaction_has_a_bounded_number_of_pages_however_many_wait(
         assert {decision.verdict for offer in offers for decision in offer.result()} == {Verdict.NEW}
         assert len(store) == 400
     assert 4 * 40 < max(sizes) <= 6 * 16 * 40  # each page has four keys, and two numbers
+
+
+def test_commands_change_a_few_pages_or_overrides_in_a_transaction(
+    address: ServerAddress, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    commit, sizes = Client.commit, []
+
+    def note_size(client: Client, storage: ServerStorage, changes: list[Command]) -> bool:
+        sizes.append(sum(len(command) for command in changes))
+        return commit(client, storage, changes)
+
+    monkeypatch.setattr(Client, "commit", note_size)
+    with closing(open_backend(address)) as store:
+        store.offer([page(number, signature) for number, signature in enumerate(uniform(1, 400))], NEAR).result()
+        sizes.clear()
+        overrides = [make_override("keep", [f"http://example.com/{number}"], number) for number in range(400)]
+        assert store.add_overrides(overrides) == 400
+        assert store.forget(lambda record: True, NEAR) == 400
+        assert store.remove_overrides(overrides) == 400
+        assert (len(store), store.list_overrides(), verify(store, NEAR)) == (0, [], [])
+    assert max(sizes) < 2_000
 
 
 def test_a_batch_that_fails_in_the_middle_is_answered_as_far_as_it_was_decided(tmp_path: Path) -> None:

@@ -187,7 +187,7 @@ class _Process:
             return self._deduplicator.submit(pages, claim=claim)
 
     def show_life(self, _: None) -> bool:
-        """Show that the run is alive, as a thread does every five seconds."""
+        """Show that the run is alive, as a thread does every second."""
         return self._deduplicator._opened.run.show_life()
 
     def forget(self, url: str) -> int:

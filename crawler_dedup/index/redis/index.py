@@ -37,7 +37,6 @@ logger = logger_without_credentials("crawler_dedup.index")
 _T = TypeVar("_T")
 _CLOSE_SECONDS = 10.0
 _QUICK_SECONDS = 0.2  # a crawl that begins waits for it
-_MERGED = 128
 _REMOVED = 500
 _MEASURED = 1_000
 
@@ -53,6 +52,7 @@ class ServerIndex(Index):
         fails_if_emptied: whether reading fails once the index was emptied. If not, as in a crawl, the empty index is used.
     """
 
+    changed_at_once = MOST_PAGES
     _open: list[tuple[int, ServerAddress]] = []  # noqa: RUF012  (process and address of each open index)
 
     def __init__(
@@ -191,7 +191,7 @@ class ServerIndex(Index):
         return offers[0] if len(offers) == 1 else _combine(offers, pieces)
 
     def merge(self, records: Sequence[Record], filing: Filing) -> int:
-        parts = (records[at : at + _MERGED] for at in range(0, len(records), _MERGED))
+        parts = (records[at : at + MOST_PAGES] for at in range(0, len(records), MOST_PAGES))
         return sum(Index.merge(self, part, filing) for part in parts)
 
     def _now(self) -> int:
