@@ -28,7 +28,7 @@ from crawler_dedup import Config, Decision, SignedPage
 from crawler_dedup.index.decider import RunContext
 from crawler_dedup.index.index import Index
 from crawler_dedup.index.location import Location, ServerAddress
-from crawler_dedup.index.opening import CACHE_BYTES, open_or_create_index
+from crawler_dedup.index.opening import open_or_create_index
 from crawler_dedup.index.redis.connection import ServerConnection
 from crawler_dedup.rules.matcher import RuleMatcher
 from crawler_dedup.signing.signer import Signer
@@ -68,10 +68,10 @@ def make_pages_to_offer(signer: Signer, count: int, seed: int) -> list[SignedPag
 class Crawl:
     """An open index, in which pages are offered and settled as in a crawl."""
 
-    def __init__(self, location: Location, signer: Signer, cache_bytes: int = CACHE_BYTES) -> None:
+    def __init__(self, location: Location, signer: Signer) -> None:
         self._server = ServerConnection(location) if isinstance(location, ServerAddress) else None
         self._matcher = RuleMatcher(signer)
-        self.pages: Index = open_or_create_index(location, signer.spec, signer.libraries, cache_bytes=cache_bytes)
+        self.pages: Index = open_or_create_index(location, signer.spec, signer.libraries)
         self._run = self.pages.begin_run()
         self._context = RunContext(self._run.number, 60, clock=self._run.now)
         self._claiming = replace(self._context, next_claim=itertools.count(1).__next__)

@@ -28,7 +28,7 @@ from rich.table import Table
 from benchmarks.data import Source, sources, workers
 from benchmarks.index.durable import database_bytes
 from crawler_dedup import Config, Deduplicator, SignedPage
-from crawler_dedup.index.packing import unpack
+from crawler_dedup.index.records import unpack
 from crawler_dedup.signedpage import PageKind
 from crawler_dedup.signing.signer import Signer
 from tests.support.data import DATA, require_data, saved

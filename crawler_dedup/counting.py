@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
@@ -29,9 +29,6 @@ class HeavyHitters(Generic[_Key, _Value]):
     Args:
         capacity: the number of counters. Up to so many keys are counted exactly.
         make_value: returns the value of a key that gets a counter.
-
-    Attributes:
-        has_forgotten: whether a counter was ever taken over.
     """
 
     def __init__(self, capacity: int, make_value: Callable[[], _Value]) -> None:
@@ -40,7 +37,6 @@ class HeavyHitters(Generic[_Key, _Value]):
         self._counters: dict[_Key, _Counter[_Value]] = {}
         self._keys: dict[int, dict[_Key, None]] = {}  # count → keys that have it, the oldest first
         self._smallest = 0
-        self.has_forgotten = False
 
     def add(self, key: _Key) -> _Value:
         """Count *key* once more, and return its value."""
@@ -69,10 +65,6 @@ class HeavyHitters(Generic[_Key, _Value]):
         hitters = ((key, held.count - held.inherited, held.value) for key, held in self._counters.items())
         return heapq.nsmallest(number, hitters, key=lambda hitter: (-hitter[1], hitter[0]))
 
-    def values(self) -> Iterator[_Value]:
-        """Yield the values of all keys that have a counter."""
-        return (counter.value for counter in self._counters.values())
-
     def __len__(self) -> int:
         """Return the number of keys that have a counter."""
         return len(self._counters)
@@ -83,7 +75,6 @@ class HeavyHitters(Generic[_Key, _Value]):
         loser = next(iter(self._keys[count]))
         self._remove(loser, count)
         del self._counters[loser]
-        self.has_forgotten = True
         return _Counter(count, count, self._make_value())
 
     def _remove(self, key: _Key, count: int) -> None:

@@ -105,7 +105,7 @@ class WorksMiddleware:
         held_back = self._throttle.due(name)
         _LOGGER.log(
             logging.DEBUG if held_back is None else logging.WARNING,
-            "<%d %s> was not compared with the works: %s: %s (%d more such lines were held back)",
+            "<%d %s> was not compared with the works: %s: %s (%d more such lines are not shown)",
             response.status,
             response.url,
             name,

@@ -13,8 +13,7 @@ from pyspark.sql.types import StructField, StructType
 
 from crawler_dedup.batch.decide import RememberingMatcher
 from crawler_dedup.batch.readers.records import Columns
-from crawler_dedup.batch.rows import require_order
-from crawler_dedup.batch.shard import UNSIGNED
+from crawler_dedup.batch.shard import UNSIGNED, require_order
 from crawler_dedup.batch.spark.executors import SIGNED, SIGNED_COLUMNS, sign_rows
 from crawler_dedup.batch.spark.search import decide_rows, group_rows, learn_sites
 from crawler_dedup.config import Config
@@ -91,7 +90,7 @@ def find_duplicates(
     Args:
         signed: what :func:`sign` has returned.
         config: the settings with which it was signed, and the thresholds.
-        order: the order of the decisions (:data:`~crawler_dedup.batch.rows.ORDERS`, with a minus the largest first);
+        order: the order of the decisions (:data:`~crawler_dedup.batch.shard.ORDERS`, with a minus the largest first);
             ``""``: by ``row``.
         profiles: what is known about sites; ``None``: it is learned.
         memory: bytes that a task may take for kept pages. If they do not suffice, the task fails.

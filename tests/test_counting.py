@@ -21,7 +21,6 @@ def test_no_key_is_counted_more_often_than_it_came(keys: list[int], capacity: in
     truth = Counter(keys)
     counts = {key: count for key, count, _ in hitters.top(100)}
     assert len(counts) == len(hitters) == min(capacity, len(truth))
-    assert hitters.has_forgotten is (len(truth) > capacity)
     for key, count in truth.items():
         assert count - len(keys) / capacity <= counts.get(key, 0) <= count
         assert key in counts or count <= len(keys) / capacity
@@ -46,7 +45,6 @@ def test_a_value_belongs_to_its_key_and_is_discarded_with_it(keys: list[int], ca
     for hitter, count, value in hitters.top(10):
         assert value == [hitter] * count
         assert hitters.get(hitter) is value
-    assert sorted(hitters.values()) == sorted(value for _, _, value in hitters.top(10))
     assert hitters.get("none") is None
 
 

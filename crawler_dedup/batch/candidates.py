@@ -15,7 +15,7 @@ from crawler_dedup.batch.neighbours import (
     find_neighbours,
     is_repeated,
 )
-from crawler_dedup.batch.rows import ENTRY_BYTES, KeyEntries, Rows, format_memory, prepare_page
+from crawler_dedup.batch.shard import ENTRY_BYTES, KeyEntries, Rows, format_memory, prepare_page
 from crawler_dedup.errors import DedupError
 from crawler_dedup.hashes import Numbers
 from crawler_dedup.index.profiles import FrozenProfiles

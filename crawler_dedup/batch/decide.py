@@ -10,8 +10,7 @@ from typing import IO, NamedTuple
 import numpy as np
 
 from crawler_dedup.batch.neighbours import Places
-from crawler_dedup.batch.rows import StoredPages, format_memory
-from crawler_dedup.batch.shard import decode_page
+from crawler_dedup.batch.shard import StoredPages, decode_page, format_memory
 from crawler_dedup.decision import Match, Verdict
 from crawler_dedup.errors import DedupError
 from crawler_dedup.hashes import Numbers
@@ -26,7 +25,7 @@ from crawler_dedup.index.layout import (
     RowTable,
     limit_payloads,
 )
-from crawler_dedup.index.packing import RecentRows
+from crawler_dedup.index.overrides import KnownOverrides
 from crawler_dedup.index.profiles import FrozenProfiles, Snapshot
 from crawler_dedup.index.records import Record
 from crawler_dedup.index.storage import Storage
@@ -230,7 +229,7 @@ def decide_pages(
         DedupError: memory does not suffice.
     """
     storage = MemoryStorage(file)
-    txn = Transaction(storage, {}, RecentRows(), profiles)
+    txn = Transaction(storage, {}, KnownOverrides(), profiles)
     decider = Decider(txn, matcher, RunContext(), now=1)
     place_of = array("q", [_NO_PLACE])  # the place of each filed page, by its number
     for record in existing:

@@ -11,7 +11,7 @@ import numpy as np
 
 from crawler_dedup.batch.collection import Collection, Receipt, Shard
 from crawler_dedup.batch.neighbours import Flags, Places
-from crawler_dedup.batch.rows import KeyEntries, Rows, prepare_page, read_rows
+from crawler_dedup.batch.shard import KeyEntries, Rows, prepare_page, read_rows
 from crawler_dedup.hashes import Numbers
 from crawler_dedup.index.header import require_same_spec
 from crawler_dedup.index.profiles import FrozenProfiles, StoredSite

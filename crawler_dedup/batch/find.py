@@ -19,7 +19,7 @@ from crawler_dedup.batch.learning import check_profiles, learn_profiles
 from crawler_dedup.batch.neighbours import Places
 from crawler_dedup.batch.output import CLUSTERS, KEPT, LEFT_OUT_BYTES, VERDICTS, Clusters, Codes, write_kept
 from crawler_dedup.batch.readers.records import Columns
-from crawler_dedup.batch.rows import ROW_BYTES, Rows, format_memory, read_rows
+from crawler_dedup.batch.shard import ROW_BYTES, Rows, format_memory, read_rows
 from crawler_dedup.config import Config
 from crawler_dedup.decision import Verdict
 from crawler_dedup.errors import DedupError
@@ -123,7 +123,7 @@ def find_duplicates(
 
     Args:
         config: the thresholds; the settings on which signatures depend are those of the collection.
-        order: in which order pages are decided (:func:`~crawler_dedup.batch.rows.read_rows`).
+        order: in which order pages are decided (:func:`~crawler_dedup.batch.shard.read_rows`).
         profiles: an export whose knowledge of sites is used; ``None``: it is learned from the collection.
         against: an export of an index, or another collection, with pages that are kept already. Nothing is learned about
             sites that are known in the index.

@@ -13,8 +13,7 @@ import numpy as np
 
 from crawler_dedup.batch.collection import Collection
 from crawler_dedup.batch.neighbours import Flags, Places
-from crawler_dedup.batch.rows import Rows
-from crawler_dedup.batch.shard import decode_page, read_columns
+from crawler_dedup.batch.shard import Rows, decode_page, read_columns
 from crawler_dedup.index.header import Header
 from crawler_dedup.index.profiles import FrozenProfiles, StoredSite, site_key, warn_of_unknown_sites
 from crawler_dedup.rules.counts import SiteCounts

@@ -20,8 +20,7 @@ from numpy.typing import NDArray
 
 from crawler_dedup.batch.decide import PickedPages, PlacedDecision
 from crawler_dedup.batch.neighbours import Places
-from crawler_dedup.batch.rows import Rows
-from crawler_dedup.batch.shard import arrow_schema, read_columns
+from crawler_dedup.batch.shard import Rows, arrow_schema, read_columns
 from crawler_dedup.decision import Verdict
 from crawler_dedup.errors import DedupError
 from crawler_dedup.rules.table import NAMES

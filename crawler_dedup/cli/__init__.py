@@ -89,7 +89,7 @@ _INDEX = _group(
     LazyCommand("export", ".index:export_", "Write an index to one portable file."),
     LazyCommand("import", ".index:import_", "Merge an exported index into an index."),
     LazyCommand(
-        "overrides", ".overrides:overrides", "List the overrides that `keep`, `separate` and `restore` have set."
+        "overrides", ".restore:overrides", "List the overrides that `keep`, `separate` and `restore` have set."
     ),
 )
 _BATCH = _group(
@@ -137,11 +137,11 @@ _SECTIONS = {
         LazyCommand("report", ".report:report", "Write a report of what the filter did, as one HTML file."),
     ),
     "Correct": (
-        LazyCommand("review", ".review:review", "Look at drops in the browser, and correct them."),
+        LazyCommand("review", ".judge:review", "Look at drops in the browser, and correct them."),
         LazyCommand("forget", ".forget:forget", "Remove pages from the index, so that they can be crawled again."),
         LazyCommand("restore", ".restore:restore", "Undo wrong drops, and let the next crawl request the pages again."),
-        LazyCommand("keep", ".overrides:keep", "Never drop a page, or the pages below an address, as a duplicate."),
-        LazyCommand("separate", ".overrides:separate", "Never let one of two pages represent the other."),
+        LazyCommand("keep", ".restore:keep", "Never drop a page, or the pages below an address, as a duplicate."),
+        LazyCommand("separate", ".restore:separate", "Never let one of two pages represent the other."),
     ),
     "Measure": (
         LazyCommand("judge", ".judge:judge", "Review drops one by one, and estimate their precision."),

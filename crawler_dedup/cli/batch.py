@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -38,7 +37,7 @@ _own_text_option = click.option(
     help="Add a column own_text with the text of each page without what its site repeats.",
 )
 _strict_option = click.option(
-    "--strict", is_flag=True, help="Do not copy a file with damaged parts; else these parts are left out."
+    "--strict", is_flag=True, help="Do not copy a file that has damaged parts. By default, these parts are left out."
 )
 
 
@@ -91,7 +90,6 @@ _READING = {
     ),
 }
 _FINDING = {
-    "max_distance": click.option("--max-distance", metavar="K", type=click.IntRange(0), help="As DEDUP_MAX_DISTANCE."),
     "order": click.option(
         "--order",
         metavar="NAME",
@@ -197,7 +195,6 @@ def _print_counts(label: str, counts: Mapping[str, int]) -> None:
 def find(
     signed: Path,
     output: Path,
-    max_distance: int | None,
     order: str | None,
     profiles: Path | None,
     against: Path | None,
@@ -212,14 +209,12 @@ def find(
     \b
     Examples:
       crawler-dedup batch find signed -o decisions
-      crawler-dedup batch find signed --order -size --max-distance 3 -o decisions
+      crawler-dedup batch find signed -s DEDUP_MAX_DISTANCE=3 -o decisions
     """
     require_extra(*_EXTRA)
     from crawler_dedup.batch.find import find_duplicates  # noqa: PLC0415  (needs an extra)
 
     config = read_config(settings)
-    if max_distance is not None:
-        config = replace(config, max_distance=max_distance)
     with progress_bars() as start:
         report = find_duplicates(
             signed, output, config, start, order=order or "", profiles=profiles, against=against, memory=memory

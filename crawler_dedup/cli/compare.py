@@ -29,9 +29,8 @@ from crawler_dedup.index import opening
 from crawler_dedup.index.location import Location
 from crawler_dedup.index.records import Record
 from crawler_dedup.inspection.compare import RuleResult, inspect_page
-from crawler_dedup.inspection.comparison import Comparison, Lack, compare_pages, inspect_stored
+from crawler_dedup.inspection.comparison import Comparison, Lack, PairSites, compare_pages, find_sites, inspect_stored
 from crawler_dedup.inspection.fetching import FetchedPage, as_fetched, is_address, load_page
-from crawler_dedup.inspection.sites import PairSites, find_sites
 from crawler_dedup.journal.entry import Entry
 from crawler_dedup.signedpage import SignedPage
 from crawler_dedup.signing.signer import Signer, config_from_spec
@@ -77,7 +76,7 @@ def compare(  # noqa: PLR0913, PLR0917  (each is an option of the command)
 ) -> None:
     """Compare two pages by the rules of the crawl.
 
-    The command tells whether the page NEW would be dropped if the page KEPT was kept, and which rule decides. Each page is
+    The command says whether the page NEW would be dropped if the page KEPT was kept, and which rule decides. Each page is
     an HTML file or an address. Both main texts are printed side by side, then the blocks beside them, the tokens
     that differ, and the answer of each rule. The command knows nothing about the sites, like a crawl at its start. With
     --index it uses what the index knows about them now or, if a journal beside it says that NEW was a duplicate of KEPT,

@@ -29,10 +29,7 @@ from crawler_dedup.journal.entry import Entry
 from crawler_dedup.journal.reader import Journals, format_period, read_entries, sample
 
 if TYPE_CHECKING:
-    from crawler_dedup.inspection.drops import DropCounts, RunDrops, SelectedDrops
-
-_MIN_ADDRESS = 20  # characters of an address on a narrow terminal
-_WIDE = 100  # columns that a terminal must have for the time to be printed
+    from crawler_dedup.inspection.droptable import DropCounts, RunDrops, SelectedDrops
 
 
 @click.command()
@@ -59,9 +56,8 @@ def drops(
     """List dropped pages, with the page that represents each.
 
     Each line has the time, the event ("drop", or "mark": the page was marked as a duplicate and passed), the address, the
-    address of the page that represents it, and the rule that decided. On a terminal, long addresses are
-    shortened, and the time is left out if there are fewer than 100 columns; in a file or a pipe everything is complete, and
-    the columns are separated by tabs. INDEX is the directory of the index, or its address on a server; without it, the
+    address of the page that represents it, and the rule that decided, separated by tabs. On a terminal, each takes two
+    lines. INDEX is the directory of the index, or its address on a server; without it, the
     index of this Scrapy project is used. With --journal and without INDEX, no index is needed.
 
     Pages that a dry run has marked are left out once a later run has decided about them, except with --run or --last.
@@ -74,7 +70,7 @@ def drops(
       crawler-dedup drops --json | jq -r .duplicate_of
     """
     from crawler_dedup.index.opening import open_index  # noqa: PLC0415  (loads numpy, which --help does not need)
-    from crawler_dedup.inspection.drops import SelectedDrops  # noqa: PLC0415
+    from crawler_dedup.inspection.droptable import SelectedDrops  # noqa: PLC0415
     from crawler_dedup.inspection.journaltable import JournalTable  # noqa: PLC0415
 
     if summary and (size or explain):
@@ -101,8 +97,8 @@ def drops(
             elif len(selected.runs):
                 _print_summary(selected, top)
             return
-        places = selected.places()
-        entries = read_entries(sample(places, size, random.Random(seed)) if size else places)  # noqa: S311  (no secret)
+        positions = selected.positions()
+        entries = read_entries(sample(positions, size, random.Random(seed)) if size else positions)  # noqa: S311  (no secret)
         if json:
             print_json("drop", entries)
         else:
@@ -112,55 +108,21 @@ def drops(
 
 
 def _print_entries(entries: Iterable[Entry], *, explain: bool) -> None:
-    if sys.stdout.isatty() and not explain:
-        console = make_console()
-        for entry in entries:
-            console.print(_terminal_line(entry, console.width), soft_wrap=True)
-        return
-    describe = describe_duplicate if explain else _tabbed_line
+    describe = describe_duplicate if explain else _two_lines if sys.stdout.isatty() else _tabbed_line
     for entry in entries:
         sys.stdout.write(f"{describe(entry)}\n")  # flushed when the buffer is full; click.echo flushes each line
     sys.stdout.flush()
 
 
 def _tabbed_line(entry: Entry) -> str:
-    return "\t".join((printable(entry.time), *_columns(entry)))
+    return "\t".join(map(printable, (entry.time, entry.event, entry.url, entry.duplicate_of, entry.rule)))
 
 
-def _terminal_line(entry: Entry, width: int) -> Text:
-    """Return a line that fits into a terminal, unless the terminal is very narrow."""
-    event, url, duplicate_of, rule = _columns(entry)
-    time = f"{printable(entry.time[5:16].replace('T', ' '))}  " if width >= _WIDE else ""
-    begin, end = f"{time}{event}  ", f"  {rule}"
-    room = max(2 * _MIN_ADDRESS, width - len(begin) - len(end) - len(" ← "))
-    if len(url) + len(duplicate_of) > room:
-        url, duplicate_of = _without_repetition(url, duplicate_of)
-    # Columns that one address does not need are given to the other address.
-    of_url = max(room // 2, room - len(duplicate_of))
-    of_duplicate = room - min(of_url, len(url))
-    addresses = f"{_shorten(url, of_url)} ← {_shorten(duplicate_of, of_duplicate)}"
-    return Text.assemble((begin, "dim"), addresses, (end, "dim"))
-
-
-def _columns(entry: Entry) -> tuple[str, str, str, str]:
-    return entry.event, printable(entry.url), printable(entry.duplicate_of), printable(entry.rule)
-
-
-def _without_repetition(url: str, duplicate_of: str) -> tuple[str, str]:
-    """Return two addresses without their schemes, the second without its host, too, if both have the same."""
-    (_, separator, short), (_, other_separator, other) = url.partition("://"), duplicate_of.partition("://")
-    if not (separator and other_separator):
-        return url, duplicate_of
-    host, other_host = short.partition("/")[0], other.partition("/")[0]
-    return short, other.removeprefix(host) if host == other_host else other
-
-
-def _shorten(address: str, length: int) -> str:
-    """Return an address without its middle if it is longer than *length*: pages of a host differ towards the end."""
-    if len(address) <= length:
-        return address
-    begin = (length - 1) // 3
-    return f"{address[:begin]}…{address[begin + 1 - length :]}"
+def _two_lines(entry: Entry) -> str:
+    time = entry.time[5:16].replace("T", " ")
+    return (
+        printable(f"{time}  {entry.event}  {entry.url}") + f"\n  ← {printable(f'{entry.duplicate_of}  {entry.rule}')}"
+    )
 
 
 def _describe_count(selected: SelectedDrops, size: int | None) -> str:

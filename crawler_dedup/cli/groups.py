@@ -37,9 +37,9 @@ def groups(*, hosts: bool, listed: Literal["deny", "allow"] | None, json: bool, 
     out. INDEX is the directory of the index, or its address on a server; without it, the index of this Scrapy project is
     used.
 
-    With --hosts, a share says which part of a host's known pages (kept or dropped) is represented by pages of one other
-    host. A host is listed if this is half or more, and at least ten of its pages are known. --list deny prints the hosts
-    that need not be crawled, for LinkExtractor(deny_domains=...); --list allow prints the other hosts, for allowed_domains.
+    With --hosts, each host is listed of whose known pages (kept or dropped; at least ten) pages of one other host represent
+    half or more; the share is printed. --list deny prints the hosts that need not be crawled, for
+    LinkExtractor(deny_domains=...); --list allow prints the other hosts, for allowed_domains.
 
     \b
     Examples:
@@ -80,7 +80,7 @@ def _print_hosts(table: DropTable, listed: Literal["deny", "allow"] | None, *, j
         lines = ({**vars(each), "share": each.share, "deny": each.host in redundant} for each in hosts_with_mirrors)
         print_json("mirror", lines)
     elif not hosts_with_mirrors:
-        click.echo("No host has ten known pages or more of which another host represents at least half.")
+        click.echo("No host has ten or more known pages, at least half of which another host represents.")
     else:
         table_of_hosts = make_table("host", "represented by", right=("pages", "duplicates", "share"))
         for each in hosts_with_mirrors:

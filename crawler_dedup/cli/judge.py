@@ -1,4 +1,4 @@
-"""``crawler-dedup judge``: interactively label a sample of dropped pages."""
+"""``crawler-dedup judge`` and ``review``: say of dropped pages whether they are right, on the terminal or in the browser."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ from crawler_dedup.cli.project import JUDGED, TargetOptions, target_options
 from crawler_dedup.cli.terminal import make_console, printable, quantity
 from crawler_dedup.errors import DedupError
 from crawler_dedup.evaluation.answers import Answers
-from crawler_dedup.inspection.drops import SelectedDrops
-from crawler_dedup.inspection.droptable import Drop
-from crawler_dedup.journal.reader import Selection, read_entries, sample
+from crawler_dedup.inspection.droptable import Drop, SelectedDrops
+from crawler_dedup.journal.reader import Journals, Selection, read_entries, sample
 from crawler_dedup.review.review import Review
 from crawler_dedup.review.sides import read_main_text
+from crawler_dedup.system.extras import require_extra
 
 
 @click.command()
@@ -77,7 +77,7 @@ def judge(
         with progress_bars() as start:
             review.refresh(start("reading the journal", target.journals.size))
         selected = SelectedDrops(review.table, selection)
-        drawn = sample(selected.places(review.answers.has), size, random.Random(seed))  # noqa: S311  (no secret)
+        drawn = sample(selected.positions(review.answers.has), size, random.Random(seed))  # noqa: S311  (no secret)
         entries = [*{(entry.url, entry.duplicate_of): entry for entry in read_entries(drawn)}.values()]
         print_damage(selected.damaged)
         tally, earlier = describe_drops(selected.drops, selected.marked), describe_earlier(selected.earlier_runs)
@@ -86,7 +86,7 @@ def judge(
             _fetch_missing(review)
         _ask_about(list(map(review.table.drop_of, entries)), review, selection, fetches=fetch)
         if not entries:
-            click.echo("No drop is left to judge among those that were selected.")
+            click.echo("No selected drop is left to judge.")
         if len(review.answers):
             _print_answers(review.answers)
 
@@ -164,3 +164,38 @@ def _ask() -> str:
         )
     except EOFError:
         return "q"
+
+
+@click.command()
+@click.option(
+    "--port", type=click.IntRange(0, 65_535), default=0, show_default="any free port", help="Port of the pages."
+)
+@answers_option
+@target_options
+def review(port: int, folder: Path | None, options: TargetOptions) -> None:
+    """Look at drops in the browser, and correct them.
+
+    The command prints an address of this machine. Its pages list the drops, the most doubtful first, and show each beside
+    the page that represents it. Buttons do what `judge`, `restore`, `separate` and `keep` do. The texts come from
+    DEDUP_STORE_TEXT or DEDUP_DROPPED_WARC, or are fetched when you ask for them. INDEX is the directory of the index, or
+    its address on a server; without it, the index of this Scrapy project is used. The command needs Starlette: install
+    crawler-dedup with the extra review.
+
+    \b
+    Examples:
+      crawler-dedup review
+      crawler-dedup review .scrapy/dedup --port 8008
+    """
+    require_extra("review", "crawler-dedup review")
+    from crawler_dedup.review.pages import serve  # noqa: PLC0415  (it needs the extra)
+
+    target = options.find(needs_journal=True)
+
+    def find_journals() -> Journals:  # a crawl that runs meanwhile adds a file
+        return options.find_journals(target.directory, target.config)
+
+    answers = folder or target.directory / JUDGED
+    with closing(Review(target.index, find_journals, target.config, target.warc_directory, answers)) as opened:
+        with progress_bars() as start:
+            opened.refresh(start("reading the journal", target.journals.size))
+        serve(opened, port, lambda address: click.echo(f"{address}  (press Ctrl-C to stop)"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import closing, suppress
 from pathlib import Path
 
 import click
@@ -10,10 +11,81 @@ import click
 from crawler_dedup.cli.options import output_file_option, settings_option
 from crawler_dedup.cli.progress import progress_bars
 from crawler_dedup.cli.project import read_config
-from crawler_dedup.inspection.corpus import read_texts
+from crawler_dedup.errors import BeyondLimits, DedupError
+from crawler_dedup.index.opening import has_index, open_index
 from crawler_dedup.signing.lexicon import build as build_lexicon
 from crawler_dedup.signing.signer import Signer
-from crawler_dedup.signing.text import Text
+from crawler_dedup.signing.text import Text, unpack_text
+from crawler_dedup.system.files import GZIP_ERRORS, open_maybe_gzipped
+
+_HTML = (".html", ".htm", ".html.gz", ".htm.gz")
+_PLAIN = (".txt", ".txt.gz")
+_BLOCK = 500
+_SNIFFED = 1024
+_UTF_16 = (b"\xff\xfe", b"\xfe\xff")
+
+
+def read_texts(source: Path, signer: Signer) -> Iterator[Text]:
+    """Yield every main text in *source*: a directory with an index, or a folder of HTML and text files, gzipped or not.
+
+    Pages without a main text, and pages beyond a limit of the settings, are left out.
+
+    Raises:
+        DedupError: *source* holds no main text.
+    """
+    count = 0
+    for raw in _in_index(source) if has_index(source) else _in_folder(source, signer):
+        if raw.strip():
+            text = signer.text_of(raw)
+            try:
+                text.plain  # noqa: B018  (normalise it, which may raise)
+            except BeyondLimits:
+                continue
+            count += 1
+            yield text
+    if not count:
+        raise DedupError(
+            f"{source} holds no main text: neither HTML or text files, nor an index that was made with"
+            " DEDUP_STORE_TEXT = True."
+        )
+
+
+def _read_main_text(path: Path, signer: Signer) -> str:
+    """Return the main text of an HTML file, or the content of a text file (UTF-8).
+
+    Raises:
+        DedupError: the file cannot be read.
+        BeyondLimits: the file is larger than the settings allow.
+    """
+    name = path.name.lower()
+    try:
+        with open_maybe_gzipped(path) as file:
+            content = file.read(signer.config.max_bytes + 1)
+        if len(content) > signer.config.max_bytes:
+            raise BeyondLimits("too many bytes")
+        if name.endswith(_PLAIN):
+            return content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise DedupError(f"{path} is not text in UTF-8.") from None
+    except (OSError, *GZIP_ERRORS) as error:
+        raise DedupError(f"{path} cannot be read: {error}") from None
+    if b"\0" in content[:_SNIFFED] and not content.startswith(_UTF_16):
+        raise DedupError(f"{path} is not HTML.")
+    return signer.main_text(content)
+
+
+def _in_folder(folder: Path, signer: Signer) -> Iterator[str]:
+    for path in sorted(folder.rglob("*")):
+        if path.name.lower().endswith(_HTML + _PLAIN) and path.is_file():
+            with suppress(BeyondLimits):
+                yield _read_main_text(path, signer)
+
+
+def _in_index(directory: Path) -> Iterator[str]:
+    with closing(open_index(directory)) as pages:
+        for block in pages.records(_BLOCK, handled_only=True):
+            for record in block:
+                yield unpack_text(record.page.text)
 
 
 @click.command()

@@ -19,10 +19,9 @@ from crawler_dedup.config import Config
 from crawler_dedup.index import opening
 from crawler_dedup.index.records import Record
 from crawler_dedup.inspection.compare import InspectedPage, inspect_page
-from crawler_dedup.inspection.comparison import compare_pages, find_lacks, find_nearest, find_similar
+from crawler_dedup.inspection.comparison import PairSites, compare_pages, find_lacks, find_nearest, find_similar
 from crawler_dedup.inspection.fetching import fetch_page
 from crawler_dedup.inspection.history import JOURNAL_PASSES, AddressHistory, PageHistory, find_history
-from crawler_dedup.inspection.sites import PairSites
 from crawler_dedup.inspection.stored import id_of
 from crawler_dedup.journal.entry import Entry
 from crawler_dedup.journal.reader import format_period
@@ -47,7 +46,7 @@ _LISTED = 10
 def why(url: str, fetch: bool, everything: bool, json: bool, options: TargetOptions) -> None:
     """Explain why a page was kept, dropped or not checked.
 
-    URL is the address of the page as the crawl knew it (after redirections). The command tells when the decision was made,
+    URL is the address of the page as the crawl knew it (after redirections). The command says when the decision was made,
     in which run, by which rule, and because of which other page; below it, what earlier runs have decided. INDEX is the
     directory of the index, or its address on a server; without it, the index of this Scrapy project is used.
 

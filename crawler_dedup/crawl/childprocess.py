@@ -12,6 +12,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterable
 from contextlib import suppress
+from itertools import islice
 from tempfile import TemporaryFile
 from typing import IO
 from weakref import WeakSet, finalize
@@ -32,6 +33,7 @@ SILENCE_SECONDS = 60.0
 TOO_LATE = -getattr(signal, "SIGALRM", 14)
 """Status of a worker that was ended because a page took too long."""
 _PIECE = 256 << 10
+_PARTS = 64  # fewer than any system refuses (IOV_MAX)
 _REAP_SECONDS = 1.0
 """Seconds between the end of a socket and that of its process."""
 
@@ -201,12 +203,15 @@ class ChildProcess:
         assert self._loop is not None
         try:
             while self._unsent:
-                part = self._unsent.popleft()
-                sent = self._socket.send(part) if part else 0
-                if sent < len(part):
-                    self._unsent.appendleft(part[sent:])
+                sent = self._socket.sendmsg(
+                    islice(self._unsent, _PARTS)
+                )  # a message and its body wake the process once
+                while self._unsent and sent >= len(self._unsent[0]):
+                    sent -= len(self._unsent.popleft())
+                if sent:
+                    self._unsent[0] = self._unsent[0][sent:]
         except BlockingIOError:
-            self._unsent.appendleft(part)
+            pass
         except OSError:  # the process has died: reading shows it
             self._unsent.clear()
         if bool(self._unsent) != self._is_writing:

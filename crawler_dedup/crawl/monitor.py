@@ -225,11 +225,11 @@ class Monitor:
         self.log(
             logging.WARNING,
             "%d pages below %s differ only in numbers, dates or parts of their own address. All of them pass."
-            " Is this a calendar that never ends, or a form or an error page that answers every address? Some of them: %s%s",
+            " Is this a calendar that never ends, or a form or an error page that answers every address? Examples: %s%s",
             form.count,
             form.path,
             ", ".join(form.examples),
-            f'. To refuse these addresses, and none of other pages so far: LinkExtractor(deny=[r"{form.pattern}"])'
+            f'. To refuse these addresses, and no others seen so far: LinkExtractor(deny=[r"{form.pattern}"])'
             if form.pattern
             else "",
         )

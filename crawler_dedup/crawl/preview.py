@@ -70,7 +70,7 @@ class Preview:
         has_no_spider = self._config.scope == "spider" and isinstance(self._crawler.spider, DefaultSpider)
         self._log(
             logging.INFO,
-            "%s: a crawl would %s. Nothing was filed; it was compared with pages of scope %r%s",
+            "%s: a crawl would %s. Nothing was recorded. The page was compared with pages of scope %r%s",
             decision,
             _outcome(decision, action),
             decision.scope,

@@ -46,7 +46,7 @@ class Restorations:
         self, crawler: Crawler, workers: Workers, monitor: Monitor, warc_directory: Path, *, is_dry: bool
     ) -> None:
         self._warc_directory = warc_directory
-        self._places: dict[str, tuple[Path, int]] = {}  # of the pages that are in WARC files
+        self._positions: dict[str, tuple[Path, int]] = {}  # of the pages that are in WARC files
         self._crawler = crawler
         self._workers = workers
         self._monitor = monitor
@@ -82,7 +82,7 @@ class Restorations:
                 self._failures[url] = 1
                 self._monitor.log(logging.WARNING, "%s cannot be requested again in this crawl: %s", url, error)
             else:
-                is_stored = url in self._places
+                is_stored = url in self._positions
                 if request.method == "GET" or is_stored:  # else it cannot be repeated
                     self._requested[self._fingerprint(request)] = None if is_stored else recorded
             await asyncio.sleep(0)  # there may be many
@@ -114,11 +114,11 @@ class Restorations:
         from crawler_dedup.warc.droppedpage import find_files, read_pages  # noqa: PLC0415  (imports FastWARC)
 
         for path in find_files(self._warc_directory):
-            for page, place in read_pages(path, []):
+            for page, offset in read_pages(path, []):
                 url = page.drop.url.partition("#")[0]
                 awaited = self._waiting.get(url) if page.drop.spider == self._spider else None
                 if awaited and awaited.method == page.drop.method:
-                    self._places[url] = path, place
+                    self._positions[url] = path, offset
 
     async def read_stored(self, request: Request) -> Response | None:
         """Return the response for a restored page if a WARC file has it, the first time; ``None``: it is requested.
@@ -127,11 +127,11 @@ class Restorations:
             IgnoreRequest: no file has it, and it is no response to a GET.
         """
         url, _ = request.meta[META_RESTORED]
-        if place := self._places.pop(url, None):
+        if position := self._positions.pop(url, None):
             from crawler_dedup.warc.droppedpage import read_at  # noqa: PLC0415
 
             try:
-                page = await run_in_own_thread(read_at, *place)
+                page = await run_in_own_thread(read_at, *position)
             except DedupError as error:
                 self._monitor.log(logging.WARNING, "A restored page cannot be read: %s", error)
             else:

@@ -17,8 +17,8 @@ logger = logger_without_credentials(__name__)
 FORMAT = 13
 """Version of the layout of the databases."""
 _REMEDY = (
-    "Use the configuration of the index, or another place (in a crawl DEDUP_DIR, or another ?index=NAME in DEDUP_INDEX), or"
-    " empty this index (in a crawl with DEDUP_FRESH = True)."
+    "Use the configuration of the index, or another location (in a crawl DEDUP_DIR, or another ?index=NAME in DEDUP_INDEX),"
+    " or empty this index (in a crawl with DEDUP_FRESH = True)."
 )
 
 

@@ -15,18 +15,20 @@ from crawler_dedup.errors import IndexMissing, IndexUnusable
 from crawler_dedup.index.decider import Decider, RunContext
 from crawler_dedup.index.header import FileFigures, Header
 from crawler_dedup.index.jobs import WRITE_SECONDS
-from crawler_dedup.index.limits import MAX_EMPTIED_SITES, MAX_FORGOTTEN, MAX_MERGED_SITES, MAX_OVERRIDES
+from crawler_dedup.index.limits import MAX_CHANGED, MAX_EMPTIED_SITES, MAX_OVERRIDES
 from crawler_dedup.index.openclaims import OpenClaims, end_claim, touch_run
 from crawler_dedup.index.overrides import Override
 from crawler_dedup.index.profiles import SiteFigures, Snapshot, StoredSite, site_key
 from crawler_dedup.index.protocols import Filing, Matcher
 from crawler_dedup.index.records import Record
 from crawler_dedup.index.runs import Run, RunEntry, wall_clock
+from crawler_dedup.index.storage import NO_NEEDS, Needs
 from crawler_dedup.index.transaction import Transaction
 from crawler_dedup.signedpage import SignedPage
 from crawler_dedup.system.callbacks import Advance, ignore_progress
 
 _T = TypeVar("_T")
+_Item = TypeVar("_Item")
 
 _END_TIMEOUT = 5.0
 
@@ -37,8 +39,11 @@ class Index(ABC):
     A backend (:mod:`crawler_dedup.index.lmdb`, :mod:`crawler_dedup.index.redis`) defines how transactions are made.
 
     Attributes:
+        changed_at_once: how many pages, sites or overrides one transaction of a command changes.
         header: what the index is.
     """
+
+    changed_at_once = MAX_CHANGED
 
     def __init__(self, header: Header) -> None:
         self.header = header
@@ -75,14 +80,14 @@ class Index(ABC):
         """
 
     @abstractmethod
-    def _submit(self, job: Callable[[Transaction], _T], *, urgent: bool = True, size: int = 1) -> Future[_T]:
+    def _submit(self, job: Callable[[Transaction], _T], *, urgent: bool = True, needs: Needs = NO_NEEDS) -> Future[_T]:
         """Run *job* in the next write transaction; its future is done once that is stored.
 
-        A job that is not *urgent* waits a moment for others with which it is written. It is about *size* pages.
+        A job that is not *urgent* waits a moment for others with which it is written. It will read what it *needs*.
         """
 
     @abstractmethod
-    def _write(self, job: Callable[[Transaction], _T], timeout: float = WRITE_SECONDS) -> _T:
+    def _write(self, job: Callable[[Transaction], _T], timeout: float = WRITE_SECONDS, needs: Needs = NO_NEEDS) -> _T:
         """Run *job* in the next write transaction and wait until that is stored.
 
         Raises:
@@ -148,15 +153,14 @@ class Index(ABC):
             decided.clear()
             if txn.header() != self.header:
                 raise IndexUnusable(f"The index in {self.name} was emptied for another configuration meanwhile.")
-            first = txn.choose_first(pages)
-            txn.read_ahead(first, matcher)
             now = touch_run(txn, context)
             decider = Decider(txn, matcher, context, now=now)
-            decided.extend(decider.decide(page, (aliases or {}).get(page.key, "")) for page in first)
+            decided.extend(decider.decide(page, (aliases or {}).get(page.key, "")) for page in pages)
             self._open_claims.add_addresses(decider.dropped, self._submit)
             return list(decided)
 
-        future = self._submit(job, size=len(pages))
+        needs = Needs(matcher, pages, matcher, with_counts=context.next_claim is None)
+        future = self._submit(job, needs=needs)
         future.add_done_callback(partial(self._open_claims.remember, decided=decided))
         return future
 
@@ -184,7 +188,8 @@ class Index(ABC):
             settled: whether the page was handled, so that the claim is settled; if not, it is released.
         """
         job = partial(end_claim, decision=decision, matcher=matcher, context=context, settled=settled)
-        future = self._submit(job, urgent=urgent)
+        needs = Needs(matcher, names=[(decision.scope, decision.key)], with_counts=settled)
+        future = self._submit(job, urgent=urgent, needs=needs)
         future.add_done_callback(lambda end: self._open_claims.forget(end, decision.claim))
         return future
 
@@ -202,7 +207,8 @@ class Index(ABC):
         """
         forgotten, sites = 0, set[bytes]()
         for numbers in self._selected(select, advance):
-            records = self._write(partial(Transaction.forget, numbers=numbers, select=select, filing=filing))
+            job = partial(Transaction.forget, numbers=numbers, select=select, filing=filing)
+            records = self._write(job, needs=Needs(filing, numbers=numbers))
             forgotten += len(records)
             for record in records:
                 report(record.page)
@@ -219,7 +225,7 @@ class Index(ABC):
                 advance(1)
                 if record is not None and select(record):
                     picked.append(number)
-                if len(picked) == MAX_FORGOTTEN:
+                if len(picked) == self.changed_at_once:
                     yield picked
                     picked = []
         yield picked
@@ -234,12 +240,11 @@ class Index(ABC):
                 if record is not None:
                     sites.discard(site_key(record.page.scope, record.page.url))
 
-        def job(txn: Transaction) -> None:
-            for key in sites:
-                if txn.sites.count_counted(key) == counted[key]:
-                    txn.sites.remove(key)
+        def remove(txn: Transaction, key: bytes) -> None:
+            if txn.sites.count_counted(key) == counted[key]:
+                txn.sites.remove(key)
 
-        self._write(job)
+        self._change_each(sites, remove)
 
     def tidy(self, filing: Filing, max_age: int, advance: Advance = ignore_progress) -> int:
         """Forget the pages that no longer count, and return their number.
@@ -335,9 +340,14 @@ class Index(ABC):
 
         This is done in transactions of a few hundred sites, so that a crawl can go on.
         """
-        waiting = iter(sites)
-        while batch := list(islice(waiting, MAX_MERGED_SITES)):
-            self._write(partial(_merge_sites, sites=batch))
+        self._change_each(sites, lambda txn, site: txn.sites.merge(site, wall_clock()))
+
+    def _change_each(self, items: Iterable[_Item], change: Callable[[Transaction, _Item], _T]) -> list[_T]:
+        """Call *change* with each of *items*, some in a transaction; return the results."""
+        waiting, results = iter(items), list[_T]()
+        while part := list(islice(waiting, self.changed_at_once)):
+            results += self._write(lambda txn, part=part: [change(txn, item) for item in part])  # type: ignore[misc]
+        return results
 
     def measure_sites(self) -> SiteFigures:
         """Count the sites, and measure what is stored about them."""
@@ -357,7 +367,7 @@ class Index(ABC):
         """
         if len({override.name for override in (*overrides, *self.list_overrides())}) > MAX_OVERRIDES:
             raise IndexUnusable(f"The index in {self.name} would have more than {MAX_OVERRIDES:,} overrides.")
-        return self._write(lambda txn: sum([txn.add_override(override) for override in overrides]))
+        return sum(self._change_each(overrides, Transaction.add_override))
 
     def change_overrides(self, change: Callable[[Override], Override]) -> None:
         """Replace each override by what *change* returns for it, which has the same kind and addresses."""
@@ -365,14 +375,15 @@ class Index(ABC):
 
     def remove_overrides(self, overrides: Sequence[Override]) -> int:
         """Remove *overrides*, and return how many there were."""
-        return self._write(lambda txn: sum([txn.remove_override(override) for override in overrides]))
+        return sum(self._change_each(overrides, Transaction.remove_override))
 
     def merge(self, records: Sequence[Record], filing: Filing) -> int:
         """File *records* as they are, except of pages that are recorded already, and return how many are new.
 
         They are not compared with each other or with the kept pages.
         """
-        return self._write(partial(Transaction.merge, records=records, filing=filing))
+        needs = Needs(filing, [record.page for record in records])
+        return self._write(partial(Transaction.merge, records=records, filing=filing), needs=needs)
 
     def __len__(self) -> int:
         """Return how many pages are recorded."""
@@ -382,9 +393,3 @@ class Index(ABC):
     def remember_lost_claims(self) -> None:
         """Record that another process has made unknown claims of this run: the next run searches for them."""
         self._open_claims.has_unknown_claims = True
-
-
-def _merge_sites(txn: Transaction, sites: Sequence[StoredSite]) -> None:
-    now = wall_clock()
-    for site in sites:
-        txn.sites.merge(site, now)

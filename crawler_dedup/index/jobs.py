@@ -14,6 +14,7 @@ from concurrent.futures import TimeoutError as FutureTimeout
 from typing import Any, NamedTuple, TypeVar
 
 from crawler_dedup.errors import IndexUnusable
+from crawler_dedup.index.storage import NO_NEEDS, Needs
 
 _T = TypeVar("_T")
 
@@ -28,11 +29,11 @@ _MANY = 1000
 
 
 class Job(NamedTuple):
-    """A function to call with a transaction; the future of its result; the approximate number of its pages."""
+    """A function to call with a transaction; the future of its result; what it will read."""
 
     run: Callable[[Any], Any]
     future: Future[Any]
-    size: int = 1
+    needs: Needs = NO_NEEDS
 
 
 def wait_for(future: Future[_T], seconds: float, reason: str) -> _T:
@@ -85,8 +86,8 @@ class JobThread(ABC):
     def _end(self) -> None:  # noqa: B027  (most have nothing to release)
         """Release what only the thread uses. Called when it ends."""
 
-    def submit(self, job: Callable[[Any], Any], *, urgent: bool = True, size: int = 1) -> Future[Any]:
-        """Run *job*, which is about *size* pages, in a transaction; its future is done once its changes are stored.
+    def submit(self, job: Callable[[Any], Any], *, urgent: bool = True, needs: Needs = NO_NEEDS) -> Future[Any]:
+        """Run *job*, which has *needs*, in a transaction; its future is done once its changes are stored.
 
         A job that is not *urgent* waits a moment, to share the transaction of other jobs.
 
@@ -101,7 +102,7 @@ class JobThread(ABC):
                 raise IndexUnusable("The index is closed.")
             if len(self._waiting) >= self._clear_at:
                 self._clear_withdrawn()
-            self._waiting.append(Job(job, future, size))
+            self._waiting.append(Job(job, future, needs))
             due = time.monotonic() + (0 if urgent else _SHARING_SECONDS)
             self._due = min(self._due, due)
             if due < self._looks_at:

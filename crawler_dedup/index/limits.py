@@ -26,10 +26,8 @@ MAX_OVERRIDES = 100_000
 
 MAX_COMPARED = 256
 """Maximum number of kept pages that are compared with one new page, nearest first."""
-MAX_FORGOTTEN = 500
-"""Maximum number of pages that are forgotten in one transaction."""
-MAX_MERGED_SITES = 256
-"""Maximum number of sites that are merged in one transaction: each may take 400 KB."""
+MAX_CHANGED = 256
+"""Maximum number of pages, sites or overrides that a command changes in one transaction: a site may take 400 KB."""
 
 # What a process remembers
 

@@ -14,6 +14,7 @@ from crawler_dedup.errors import IndexDamaged, IndexUnusable
 from crawler_dedup.index.decider import RunContext
 from crawler_dedup.index.limits import MAX_ADDRESS_CHARS, MAX_ALSO_AT, MAX_DROPPED, MAX_OPEN_CLAIMS
 from crawler_dedup.index.protocols import Matcher
+from crawler_dedup.index.storage import Needs
 from crawler_dedup.index.transaction import Transaction
 from crawler_dedup.signedpage import SignedPage
 
@@ -69,7 +70,8 @@ class OpenClaims:
         if len(self._dropped) >= MAX_DROPPED:
             dropped, self._dropped = self._dropped, []
             with suppress(IndexUnusable):  # it is being closed
-                submit(partial(_add_addresses, dropped=dropped), urgent=False)
+                needs = Needs(names=[(kept.scope, kept.key) for kept, _ in dropped])
+                submit(partial(_add_addresses, dropped=dropped), urgent=False, needs=needs)
 
 
 def end_claim(txn: Transaction, decision: Decision, matcher: Matcher, context: RunContext, *, settled: bool) -> bool:

@@ -12,15 +12,12 @@ from crawler_dedup.errors import IndexDamaged, IndexGone, IndexMissing
 from crawler_dedup.index.index import Index
 from crawler_dedup.index.lmdb.engine import DATA_FILE, damaged_error
 from crawler_dedup.index.lmdb.index import DirectoryIndex
-from crawler_dedup.index.lmdb.runlocks import is_run_alive
+from crawler_dedup.index.lmdb.locks import is_run_alive
 from crawler_dedup.index.location import Location, ServerAddress
 from crawler_dedup.index.profiles import FrozenProfiles
 from crawler_dedup.index.records import Record
 from crawler_dedup.system.callbacks import Advance
 from crawler_dedup.system.extras import require_extra
-
-CACHE_BYTES = 256 << 20
-"""About how many bytes of an index on a server a process keeps in memory. What does not fit is read again when needed."""
 
 if TYPE_CHECKING:
     from crawler_dedup.index.redis.index import ServerIndex
@@ -34,7 +31,6 @@ def open_or_create_index(
     libraries: Mapping[str, str],
     *,
     map_size: int = MAP_SIZE,
-    cache_bytes: int = CACHE_BYTES,
     fresh: bool = False,
     frozen: FrozenProfiles | None = None,
 ) -> Index:
@@ -44,7 +40,6 @@ def open_or_create_index(
         spec: what signatures depend on; must equal the header's.
         libraries: versions that a new header gets; other versions in an existing one are only warned about.
         map_size: largest size of the file, in a directory.
-        cache_bytes: how much of an index on a server this process keeps in memory.
         fresh: empty it first, unless this process has it open already.
         frozen: what decisions know about sites, instead of what the index knows; nothing is learned then.
 
@@ -53,7 +48,7 @@ def open_or_create_index(
         IndexUnusable: it cannot be opened.
     """
     if isinstance(location, ServerAddress):
-        return _server().open(location, spec, libraries, fresh=fresh, cache_bytes=cache_bytes, frozen=frozen)
+        return _server().open(location, spec, libraries, fresh=fresh, frozen=frozen)
     return DirectoryIndex.open(location, spec, libraries, map_size=map_size, fresh=fresh, frozen=frozen)
 
 

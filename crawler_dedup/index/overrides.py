@@ -121,3 +121,14 @@ class Overrides:
 
 
 NO_OVERRIDES = Overrides()
+
+
+class KnownOverrides:
+    """The overrides that the transactions of an open index have read last.
+
+    Attributes:
+        latest: their version, and the overrides.
+    """
+
+    def __init__(self) -> None:
+        self.latest: tuple[bytes, Overrides] = b"", NO_OVERRIDES

@@ -215,6 +215,11 @@ class SiteStore:
         number = self._head(key).number if key else 0
         return (self._snapshot(key, number) if number else None) or NO_SNAPSHOT
 
+    def name_snapshot(self, key: bytes) -> bytes:
+        """Return the name of the row of the latest snapshot of a site; ``b""`` if there is none."""
+        number = self._head(key).number
+        return _snapshot_name(key, number) if number else b""
+
     def find_snapshot(self, key: bytes, number: int, moment: float) -> Snapshot | None:
         """Return the snapshot of a site that had *number* at a *moment*; ``None`` if it is no longer kept."""
         if not key or not number:
@@ -231,7 +236,7 @@ class SiteStore:
         if head.only == name:
             self.remove(key)
         counted, counts = self._counts(key)
-        counts, snapshot = matcher.count(page, key, counted, counts)
+        counts, snapshot = matcher.count(page, counted, counts)
         counted += 1
         self._write(COUNTS, key, _join_counts(counted, counts))
         if counted == 1:

@@ -29,11 +29,10 @@ class Matcher(Filing, Protocol):
     def probes(self, page: SignedPage) -> Iterable[int]:
         """Return the buckets that contain the candidates for *page*."""
 
-    def count(self, page: SignedPage, site: bytes, pages_counted: int, counts: bytes) -> tuple[bytes, bytes]:
+    def count(self, page: SignedPage, pages_counted: int, counts: bytes) -> tuple[bytes, bytes]:
         """Count *page*, which was handled, in the encoded *counts* of its site; ``b""``: those of a site without pages.
 
         Args:
-            site: the key of the site.
             pages_counted: how many pages were counted before.
 
         Returns:

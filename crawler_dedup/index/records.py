@@ -1,10 +1,10 @@
-"""The record of a kept page, as in a row of an export, and the names by which an index finds pages."""
+"""The record of a kept page, as in a row of an export and in the database, and the names by which an index finds pages."""
 
 from __future__ import annotations
 
 from functools import lru_cache
 from hashlib import blake2b
-from typing import Annotated
+from typing import Annotated, Any
 
 import msgspec
 from xxhash import xxh32_intdigest
@@ -94,3 +94,37 @@ def hash_scope(scope: str) -> int:
     Two scopes may have the same hash: records contain the scope itself.
     """
     return xxh32_intdigest(scope.encode("utf-8", "replace"))
+
+
+_Key = Annotated[bytes, msgspec.Meta(min_length=KEY_BYTES, max_length=KEY_BYTES)]
+_decode_packed = msgspec.msgpack.Decoder(tuple[_Key, Record]).decode
+
+
+def pack(record: Record) -> bytes:
+    """Return *record* in the form of the database: the bytes of its key, and its fields, without defaults at the end."""
+    page = msgspec.structs.replace(record.page, key="", links_followed=False)
+    fields = [_strip_defaults(page), *_strip_defaults(record)[1:]]
+    return encode((bytes.fromhex(shorten_key(record.page.key)), fields))
+
+
+def _strip_defaults(struct: msgspec.Struct) -> list[Any]:
+    values = list(msgspec.structs.astuple(struct))
+    for default in reversed(struct.__struct_defaults__):
+        if values[-1] != default:
+            break
+        del values[-1]
+    return values
+
+
+def unpack(content: bytes | memoryview) -> Record:
+    """Return the record that is stored as *content*; raise :class:`msgspec.DecodeError` for anything else."""
+    key, record = decode_struct(_decode_packed, content)
+    return checked(msgspec.structs.replace(record, page=msgspec.structs.replace(record.page, key=key.hex())))
+
+
+def unpack_sound(content: bytes | memoryview) -> Record | None:
+    """Return the record that is stored as *content*; ``None`` if it is damaged."""
+    try:
+        return unpack(content)
+    except msgspec.DecodeError:
+        return None

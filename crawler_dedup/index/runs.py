@@ -130,11 +130,10 @@ class Runs:
 
     def touch(self, number: int, grace: int, now: int, *, stored_until: int | None) -> int:
         """Record that a run is alive, and return the time for its records, which never goes back, even if clocks do."""
-        self._storage.require_own_run(number)
         run = self.read(number)
         touched = RunEntry(now if run is None else max(now, run.last), grace, stored_until=stored_until)
         if touched != run:
-            self._storage.write(RUNS, _run_name(number), _encode_run(touched))
+            self._storage.write(RUNS, run_name(number), _encode_run(touched))
             self._entries.pop(number, None)
         return touched.last
 
@@ -145,13 +144,13 @@ class Runs:
         self._entries.pop(number, None)
         ended = RunEntry(last, 0, has_finished, is_tidy and stored_until is None, stored_until)
         if ended.has_finished and ended.is_tidy:
-            self._storage.delete(RUNS, _run_name(number))
+            self._storage.delete(RUNS, run_name(number))
         else:
-            self._storage.write(RUNS, _run_name(number), _encode_run(ended))
+            self._storage.write(RUNS, run_name(number), _encode_run(ended))
 
     def read(self, number: int) -> RunEntry | None:
         """Return the entry of a run, or ``None``."""
-        content = self._storage.read(RUNS, _run_name(number))
+        content = self._storage.read(RUNS, run_name(number))
         return None if content is None else _decode_run(content)
 
     def find_dead(self) -> dict[int, RunEntry]:
@@ -211,7 +210,7 @@ class Runs:
         return alive[number]
 
 
-def _run_name(number: int) -> bytes:
+def run_name(number: int) -> bytes:
     """Return the name of the entry of a run."""
     return (number & 0xFFFFFFFF).to_bytes(RUN_NAME_BYTES, "big")
 

@@ -4,12 +4,36 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
 
 from crawler_dedup.hashes import Numbers
 from crawler_dedup.index.header import Header
 from crawler_dedup.index.layout import BucketTable, RowTable
-from crawler_dedup.index.protocols import Matcher
+from crawler_dedup.index.protocols import Filing, Matcher
 from crawler_dedup.signedpage import SignedPage
+
+
+class Needs(NamedTuple):
+    """What a job will read, as far as that is known before it runs: a server is asked for it all at once.
+
+    Attributes:
+        filing: determines where its pages are filed.
+        pages: pages that it decides about or files.
+        matcher: finds the candidates for *pages*; ``None``: they are filed without a decision.
+        names: pairs of the scope and the key of a page that it looks up.
+        numbers: numbers of records that it looks up.
+        with_counts: whether it counts pages for their sites.
+    """
+
+    filing: Filing | None = None
+    pages: Sequence[SignedPage] = ()
+    matcher: Matcher | None = None
+    names: Sequence[tuple[str, str]] = ()
+    numbers: Sequence[int] = ()
+    with_counts: bool = False
+
+
+NO_NEEDS = Needs()
 
 
 class Storage(ABC):
@@ -66,16 +90,6 @@ class Storage(ABC):
     def is_alive(self, run: int) -> bool | None:
         """Return whether a run is alive; ``None`` if this is not known."""
 
-    def require_own_run(self, run: int) -> None:  # noqa: B027  (most storages have nothing to check)
-        """Raise :class:`~crawler_dedup.errors.IndexGone` if other processes count *run*, a run of this one, as dead."""
-
     @abstractmethod
     def header(self) -> Header | None:
         """Return the header as it is now; ``None`` if the index was deleted."""
-
-    def choose_first(self, pages: Sequence[SignedPage]) -> Sequence[SignedPage]:
-        """Return the first of *pages*, at least one, about which this transaction can decide."""
-        return pages
-
-    def read_ahead(self, pages: Sequence[SignedPage], matcher: Matcher) -> None:  # noqa: B027
-        """Read in advance what decisions about *pages* will need, if that is cheaper."""

@@ -22,15 +22,16 @@ from crawler_dedup.index.layout import (
     place_of_signature,
 )
 from crawler_dedup.index.limits import MAX_ALIASES, MAX_REPRESENTATIVES, MAX_UNDER_TITLE
-from crawler_dedup.index.overrides import Override, Overrides
-from crawler_dedup.index.packing import RecentRows, pack, unpack, unpack_sound
+from crawler_dedup.index.overrides import KnownOverrides, Override, Overrides
 from crawler_dedup.index.profiles import FrozenProfiles, SiteStore
 from crawler_dedup.index.protocols import Filing
-from crawler_dedup.index.records import Record, hash_scope, name_page
+from crawler_dedup.index.records import Record, hash_scope, name_page, pack, unpack, unpack_sound
 from crawler_dedup.index.runs import Alive, Runs
 from crawler_dedup.index.storage import Storage
 
-_VERSION, _VERSION_BYTES = b"version", 8
+OVERRIDES_VERSION = b"version"
+"""Name of the row of overrides that changes with each of them."""
+_VERSION_BYTES = 8
 _decode_override = msgspec.msgpack.Decoder(Override).decode
 _SCOPE = 0
 """The scope of the buckets of numbers: places are hashes that include a scope."""
@@ -47,7 +48,7 @@ class Transaction:
 
     Args:
         alive: which runs are alive: the jobs of this transaction share it.
-        recent: what all transactions remember.
+        known: the overrides that were read last.
         frozen: profiles of sites to use instead of those in the index, which are not changed then.
 
     Attributes:
@@ -56,16 +57,14 @@ class Transaction:
     """
 
     def __init__(
-        self, storage: Storage, alive: Alive, recent: RecentRows, frozen: FrozenProfiles | None = None
+        self, storage: Storage, alive: Alive, known: KnownOverrides, frozen: FrozenProfiles | None = None
     ) -> None:
         self.runs = Runs(storage, alive)
         self.sites = SiteStore(storage, frozen)
         self._storage = storage
-        self._recent = recent
+        self._known = known
         self._highest = 0  # of the numbers of records that were read
         self.header = storage.header
-        self.choose_first = storage.choose_first
-        self.read_ahead = storage.read_ahead
         self.count = storage.count_records
 
     # Records
@@ -140,7 +139,7 @@ class Transaction:
         """
         scope, signature = hash_scope(record.page.scope), record.page.signature
         place = place_of_signature(scope, signature)
-        is_filed = bool(numbers := self._numbers_at(place)) and self._has_representative(scope, signature)
+        is_filed = bool(numbers := self.numbers_at(place)) and self._has_representative(scope, signature)
         is_representative = not is_filed or len(numbers) < MAX_REPRESENTATIVES
         if is_representative:
             places.append(place)
@@ -148,7 +147,7 @@ class Transaction:
             self._storage.append(SIGNATURES, scope, filing.keys(record.page), signature)
         if title := filing.title_key(record.page):
             place = place_of_signature(scope, title)
-            if len(self._numbers_at(place)) < MAX_UNDER_TITLE:
+            if len(self.numbers_at(place)) < MAX_UNDER_TITLE:
                 places.append(place)
         return (
             record
@@ -218,7 +217,7 @@ class Transaction:
 
     def _read_at(self, place: int) -> Iterator[tuple[int, Record]]:
         """Yield (number, record) of the pages to which *place* leads, the oldest first, and perhaps of other pages."""
-        for number in self._numbers_at(place):
+        for number in self.numbers_at(place):
             record = self.get(number)
             if record is not None:
                 yield number, record
@@ -226,7 +225,7 @@ class Transaction:
     def find_filed(self, scope: int, signature: int) -> list[int]:
         """Return the numbers of the records that can be read and are filed under *signature*, ascending."""
         filed = []
-        for number in self._numbers_at(place_of_signature(scope, signature)):
+        for number in self.numbers_at(place_of_signature(scope, signature)):
             with suppress(msgspec.DecodeError):
                 record = self.get(number)
                 if record is not None and is_under(record, scope, signature):
@@ -235,9 +234,9 @@ class Transaction:
 
     def leads_to(self, place: int, number: int) -> bool:
         """Return whether *place* leads to *number*."""
-        return number in self._numbers_at(place)
+        return number in self.numbers_at(place)
 
-    def _numbers_at(self, place: int) -> list[int]:
+    def numbers_at(self, place: int) -> list[int]:
         """Return the numbers to which *place* leads, ascending, perhaps with numbers of other places."""
         key, first = place_entry(place, 0)
         numbers = numbers_in(self._storage.read_bucket(NUMBERS, _SCOPE, key), first)
@@ -262,12 +261,12 @@ class Transaction:
 
         Raises :class:`msgspec.DecodeError` if one of them cannot be read.
         """
-        stored = self._storage.read(OVERRIDES, _VERSION)
+        stored = self._storage.read(OVERRIDES, OVERRIDES_VERSION)
         version = b"" if stored is None else bytes(stored)
-        known, overrides = self._recent.overrides  # replaced in one step
-        if known != version:
+        version_known, overrides = self._known.latest  # replaced in one step
+        if version_known != version:
             overrides = Overrides(map(_require_readable, self._read_overrides()))
-            self._recent.overrides = version, overrides
+            self._known.latest = version, overrides
         return overrides
 
     def list_overrides(self) -> list[Override]:
@@ -281,7 +280,7 @@ class Transaction:
 
     def _read_overrides(self) -> Iterator[Override | None]:
         for name, content in self._storage.scan(OVERRIDES):
-            if name != _VERSION:
+            if name != OVERRIDES_VERSION:
                 try:
                     override = decode_struct(_decode_override, content)
                 except msgspec.DecodeError:
@@ -305,14 +304,14 @@ class Transaction:
 
     def _write_override(self, override: Override) -> None:
         self._storage.write(OVERRIDES, override.name, msgspec.msgpack.encode(override))
-        self._storage.write(OVERRIDES, _VERSION, os.urandom(_VERSION_BYTES))
+        self._storage.write(OVERRIDES, OVERRIDES_VERSION, os.urandom(_VERSION_BYTES))
 
     def remove_override(self, override: Override) -> bool:
         """Remove *override*; return whether it was stored."""
         if self._storage.read(OVERRIDES, override.name) is None:
             return False
         self._storage.delete(OVERRIDES, override.name)
-        self._storage.write(OVERRIDES, _VERSION, os.urandom(_VERSION_BYTES))
+        self._storage.write(OVERRIDES, OVERRIDES_VERSION, os.urandom(_VERSION_BYTES))
         return True
 
 

@@ -9,7 +9,7 @@ from crawler_dedup.index import opening
 from crawler_dedup.index.index import Index
 from crawler_dedup.index.overrides import Override
 from crawler_dedup.index.records import Record
-from crawler_dedup.inspection.sites import PairSites, find_sites_then
+from crawler_dedup.inspection.comparison import PairSites, find_sites_then
 from crawler_dedup.journal.entry import Entry
 from crawler_dedup.journal.reader import Journals, RunPeriods, ScopedUrl, find_duplicates
 from crawler_dedup.system.callbacks import Advance, ignore_progress

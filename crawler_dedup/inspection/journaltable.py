@@ -30,7 +30,7 @@ _OF_ENTRIES = (
 )
 _COLUMNS = (
     *_OF_ENTRIES,
-    *("file", "place", "page", "kept_page", "pair", "host", "kept_host", "doubt", "doubts", "words"),
+    *("file", "offset_in_file", "page", "kept_page", "pair", "host", "kept_host", "doubt", "doubts", "words"),
 )
 _OF_PAGES = ("page", "run", "scope", "url", "host", "title", "key", "filed", "settled", "is_dry")
 
@@ -60,8 +60,8 @@ IS_OUTDATED = (
 _IS_NEW = f"{_IS_OUTCOME} AND {IS_DUPLICATE} AND (:known = 0 OR page IN (SELECT page FROM entries WHERE id > :known))"  # noqa: S608
 _FIND_LAST = (
     f"UPDATE entries SET is_last = time >= :emptied AND NOT {IS_OUTDATED} AND id IN (SELECT id FROM (SELECT id,"  # noqa: S608
-    f" row_number() OVER (PARTITION BY page ORDER BY time DESC, id DESC) AS place FROM entries WHERE {_IS_NEW})"
-    f" WHERE place = 1) WHERE {_IS_NEW}"
+    f" row_number() OVER (PARTITION BY page ORDER BY time DESC, id DESC) AS recency FROM entries WHERE {_IS_NEW})"
+    f" WHERE recency = 1) WHERE {_IS_NEW}"
 )
 
 Values = Sequence[Any] | Mapping[str, Any]
@@ -146,27 +146,27 @@ class JournalTable:
 
     def _read_rows(self, path: Path, pages: Index | None, advance: Advance) -> Iterator[tuple[Any, ...]]:
         """Yield the rows of the entries in the part of a file that was not read yet."""
-        inode, place = self._files.get(path, (0, 0))
+        inode, offset = self._files.get(path, (0, 0))
         self._cut_off.discard(path)
-        for line, entry in read_lines(path, decode_entry, place):
+        for line, entry in read_lines(path, decode_entry, offset):
             if entry is not None:
                 if entry.event == "emptied":
                     self.emptied = max(self.emptied, entry.time)
-                yield self._make_row(entry, path, place, pages)
+                yield self._make_row(entry, path, offset, pages)
             elif not line.endswith(b"\n"):  # it may be being written
                 self._cut_off.add(path)
                 return
             elif line.strip():  # no end of a line that was read without it
                 self._damaged[path] += 1
-            place += len(line)
+            offset += len(line)
             inode = inode or path.stat().st_ino
-            self._files[path] = inode, place
+            self._files[path] = inode, offset
             advance(len(line))
 
-    def _make_row(self, entry: Entry, path: Path, place: int, pages: Index | None) -> tuple[Any, ...]:
+    def _make_row(self, entry: Entry, path: Path, offset: int, pages: Index | None) -> tuple[Any, ...]:
         return (
             *_values_of(entry),
-            *(str(path), place, number_of(entry.scope, entry.url), number_of(entry.scope, entry.duplicate_of)),
+            *(str(path), offset, number_of(entry.scope, entry.url), number_of(entry.scope, entry.duplicate_of)),
             number_of(entry.scope, entry.url, entry.duplicate_of),
             *(host_of(entry.url), host_of(entry.duplicate_of)),
             *(self._describe(entry, pages) if entry.is_duplicate else (0, "", "")),

@@ -33,8 +33,8 @@ class StoredPages:
 
     def __init__(self, directory: Path, key: Callable[[Any], Hashable] = id_of) -> None:
         self._directory, self._key = directory, key
-        self._read: dict[Path, tuple[int, int]] = {}  # the size of each file, and the place of its last page
-        self._places: dict[int, tuple[Path, int]] = {}
+        self._read: dict[Path, tuple[int, int]] = {}  # the size of each file, and the offset of its last page
+        self._positions: dict[int, tuple[Path, int]] = {}
         self.problems: list[str] = []
 
     def refresh(self) -> None:
@@ -48,15 +48,15 @@ class StoredPages:
             known, last = self._read.get(path, (0, 0))
             with suppress(FileNotFoundError):  # a crawl has removed it meanwhile
                 if (size := path.stat().st_size) != known:
-                    for page, place in read_pages(path, self.problems, last if size > known else 0):
-                        self._places[hash(self._key(page.drop))] = path, place
-                        last = place
+                    for page, offset in read_pages(path, self.problems, last if size > known else 0):
+                        self._positions[hash(self._key(page.drop))] = path, offset
+                        last = offset
                     self._read[path] = size, last
 
     def __contains__(self, key: Hashable) -> bool:
         """Return whether there is such a page: the oldest files are removed when all of them are too large."""
-        place = self._places.get(hash(key))
-        return place is not None and place[0].exists()
+        position = self._positions.get(hash(key))
+        return position is not None and position[0].exists()
 
     def find(self, key: Hashable) -> DroppedPage | None:
         """Return a page, or ``None``. Raises :class:`DedupError` if its file was changed meanwhile."""
@@ -64,4 +64,4 @@ class StoredPages:
             return None
         from crawler_dedup.warc.droppedpage import read_at  # noqa: PLC0415
 
-        return read_at(*self._places[hash(key)])
+        return read_at(*self._positions[hash(key)])

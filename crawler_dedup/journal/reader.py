@@ -137,7 +137,7 @@ def _read(path: Path, decode: Callable[[bytes], _Line], advance: Advance) -> Ite
 
 
 def read_lines(path: Path, decode: Callable[[bytes], _Line], start: int = 0) -> Iterator[tuple[bytes, _Line]]:
-    """Yield each line from the place *start* on, also decoded.
+    """Yield each line from the offset *start* on, also decoded.
 
     Raises:
         DedupError: the file cannot be read, or was written by a version with another schema.
@@ -160,17 +160,17 @@ def read_lines(path: Path, decode: Callable[[bytes], _Line], start: int = 0) -> 
         ) from None
 
 
-def read_entries(places: Iterable[tuple[str, int]]) -> Iterator[Entry]:
-    """Yield the entries at the *places* (file, byte) of journals.
+def read_entries(positions: Iterable[tuple[str, int]]) -> Iterator[Entry]:
+    """Yield the entries at the *positions* (file, offset in bytes) of journals.
 
     Raises:
         DedupError: a file was changed or removed.
     """
-    for file, places_of_file in groupby(places, itemgetter(0)):
+    for file, offsets in groupby(positions, itemgetter(0)):
         try:
             with Path(file).open("rb") as lines:
-                for _, place in places_of_file:
-                    lines.seek(place)
+                for _, offset in offsets:
+                    lines.seek(offset)
                     entry = decode_entry(lines.readline())
                     if entry is None:
                         raise DedupError(f"{file} was changed or removed meanwhile.")

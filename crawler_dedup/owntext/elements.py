@@ -11,16 +11,19 @@ from lxml.html import HtmlElement
 from crawler_dedup.signing.blockreader import LINE_BREAK
 from crawler_dedup.signing.textblocks import leave_out
 
-# Words in the class or the id of elements that are beside the content of a page.
+# Words in the class or the id of elements beside the content of a page; those that are "sr-only" or "visually-hidden", too.
 _BESIDE = frozenset(
-    "abuse banner bio breadcrumb breadcrumbs byline captcha comment comments consent cookie cookies copyright disclaimer"
-    " disqus dropdown footer gdpr legal login modal newsletter pager pagination popular popup promo recaptcha recently"
-    " recommendations recommended related report respond share sidebar signature signup social sponsored subscribe".split()
+    "abuse banner bio breadcrumb breadcrumbs byline captcha comment comments consent cookie cookies copyright"
+    " disclaimer disqus dropdown flyout footer gdpr legal login minicart modal newsletter offcanvas onetrust pager"
+    " pagination popover popular popup promo recaptcha recently recommendations recommended related report respond share"
+    " sidebar signature signup social sponsored sr subscribe toolbar trending visually".split()
 )
+COMMENTS = frozenset(("comment", "comments", "respond"))
+"""Those of these words that mark what readers say, which may be the text of a page."""
 _ROLES = frozenset("alert alertdialog banner complementary contentinfo dialog menu navigation search status".split())
-_FORMS = frozenset(("fieldset", "form"))
+_NAMES = frozenset(("fieldset", "form", "main"))
 # Elements that hold one block, or are parts of lists and tables: their marks are not read, which saves half of the time.
-_SMALL = frozenset("dd dt h1 h2 h3 h4 h5 h6 li p tbody td th tr".split())
+_SMALL = frozenset("body dd dt h1 h2 h3 h4 h5 h6 html li p tbody td th tr".split())
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
 _REMEMBERED = 4096  # classes and identifiers; the pages of a site have many in common
 _LONGEST = 500  # characters of each that are read
@@ -32,7 +35,8 @@ class Elements:
     Attributes:
         tags: the name of each element, by its number; that of the root is empty.
         marks: for each element, the number of the innermost one around it, or of itself, that is marked as something beside
-            the content: comments, notices, forms. 0: there is none.
+            the content, and not just like the one around it: comments, notices, forms. 0: there is none.
+        words: for each of these numbers, what marks the element and those around it; the main part of a page has ``"main"``.
         owners: for each block, the number of its element.
         preformatted: the indexes of the preformatted blocks.
         lines: preformatted blocks by their indexes, with their white space and without text in hidden elements, and other
@@ -45,6 +49,7 @@ class Elements:
     def __init__(self) -> None:
         self.tags = [""]
         self.marks = [0]
+        self.words: dict[int, frozenset[str]] = {0: frozenset()}
         self.owners: list[int] = []
         self.preformatted: set[int] = set()
         self.lines: dict[int, str] = {}
@@ -53,11 +58,14 @@ class Elements:
 
     def add(self, element: HtmlElement, tag: str, parent: int) -> None:
         """Note the next element, which is in the element with the number *parent*."""
-        get, end = element.get, _LONGEST
-        is_marked = tag not in _SMALL and (
-            tag in _FORMS or _is_beside(get("class", "")[:end], get("id", "")[:end], get("role", "")[:end])
-        )
-        self.marks.append(len(self.tags) if is_marked else self.marks[parent])
+        mark = self.marks[parent]
+        if tag not in _SMALL:
+            get, end, around = element.get, _LONGEST, self.words[mark]
+            words = _find_marks(tag, get("class", "")[:end], get("id", "")[:end], get("role", "")[:end])
+            if not words <= around:
+                mark = len(self.tags)
+                self.words[mark] = words | around
+        self.marks.append(mark)
         self.tags.append(tag)
 
     def add_block(
@@ -77,9 +85,10 @@ class Elements:
 
 
 @lru_cache(maxsize=_REMEMBERED)
-def _is_beside(name: str, identifier: str, role: str) -> bool:
-    words = map(str.lower, _WORD.findall(f"{name} {identifier}"))
-    return role in _ROLES or not _BESIDE.isdisjoint(words)
+def _find_marks(tag: str, name: str, identifier: str, role: str) -> frozenset[str]:
+    """Return what marks an element: words of its class and its identifier, its role, its own name."""
+    words = _BESIDE.intersection(map(str.lower, _WORD.findall(f"{name} {identifier}")))
+    return words | _ROLES.intersection((role,)) | _NAMES.intersection((tag, role))
 
 
 def _in_lines(parts: Iterable[str]) -> str:

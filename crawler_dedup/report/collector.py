@@ -63,7 +63,7 @@ def collect(
         table.read_index(pages, advance)
         report = _Collector(table, run).collect(index, journals)
     if run and not report.run_count:
-        raise DedupError(f"Nothing is known of a run {run}: `crawler-dedup index stats` names those of the index.")
+        raise DedupError(f"There is no run {run}; `crawler-dedup index stats` lists the runs of the index.")
     return report
 
 

@@ -18,11 +18,10 @@ from crawler_dedup.index.location import Location
 from crawler_dedup.index.opening import open_index, open_to_write
 from crawler_dedup.index.overrides import Override, OverrideKind, make_override
 from crawler_dedup.index.records import Record
-from crawler_dedup.inspection.comparison import Lack, find_fetched_lacks, inspect_stored
+from crawler_dedup.inspection.comparison import Lack, PairSites, find_fetched_lacks, find_sites_then, inspect_stored
 from crawler_dedup.inspection.droptable import Drop, DropTable, Mirror, Search
 from crawler_dedup.inspection.fetching import as_fetched, fetch_page
 from crawler_dedup.inspection.restore import restore
-from crawler_dedup.inspection.sites import PairSites, find_sites_then
 from crawler_dedup.inspection.stored import StoredPages, id_of
 from crawler_dedup.journal.entry import DUPLICATES
 from crawler_dedup.journal.reader import Journals, Selection

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
-from crawler_dedup.rules.computed import computed
 from crawler_dedup.rules.limits import (
     ANOTHER_FRAME,
     BACK_LINK,
@@ -70,15 +70,15 @@ class BlockComparison:
     is_title_repeated: bool
     by_name: bool
 
-    @computed
+    @cached_property
     def _blocks(self) -> Sequence[PackedBlock]:
         return unpack_blocks(self.new.blocks)
 
-    @computed
+    @cached_property
     def _cover(self) -> Cover:
         return cover_of(self.kept)
 
-    @computed
+    @cached_property
     def _near(self) -> range:
         """The places from the heading that names the page to the end of the main text."""
         main = [place for place, block in enumerate(self._blocks) if block.traits & _MAIN]
@@ -87,7 +87,7 @@ class BlockComparison:
         names = [place for place in range(main[0]) if self._blocks[place].traits & _NAMED == _NAMED]
         return range(max(names, default=main[0]), main[-1] + 1)
 
-    @computed
+    @cached_property
     def is_strict(self) -> bool:
         """Whether each block counts that the site does not repeat.
 
@@ -115,7 +115,7 @@ class BlockComparison:
         for place, block in enumerate(self._blocks):
             yield ComparedBlock(block, self._is_there(block), self._exempt(place, block))
 
-    @computed
+    @cached_property
     def missing(self) -> Sequence[PackedBlock]:
         """The blocks that count, and that the kept page lacks."""
         return [
@@ -129,7 +129,7 @@ class BlockComparison:
         """Whether any block of the new page counts."""
         return any(not exemption for *_, exemption in self.blocks)
 
-    @computed
+    @cached_property
     def own(self) -> Sequence[PackedBlock]:
         """The blocks of text that are not among those of many pages of the new page's site, apart from the title."""
         common = self.site.common
@@ -170,7 +170,7 @@ class BlockComparison:
             not self.missing and not self.kept_only and names <= self._cover.shown and self._cover.names <= self._shown
         )
 
-    @computed
+    @cached_property
     def _shown(self) -> frozenset[int]:
         return frozenset(key_of(block.hash) for block in self._blocks if not block.traits & _HIDDEN)
 
@@ -200,7 +200,7 @@ class BlockComparison:
             return reason
         return self._exempt_link(place, block) if self.is_strict else self._exempt_frame(place, block)
 
-    @computed
+    @cached_property
     def _states(self) -> frozenset[int]:
         """The places of short blocks that many pages of the site have: labels, or states.
 
@@ -219,7 +219,7 @@ class BlockComparison:
         values = values if len(values) >= ANOTHER_FRAME else []
         return frozenset([place for place in states if place in self._near]).union(values)
 
-    @computed
+    @cached_property
     def _takes_turns(self) -> bool:
         """Whether the kept page, in the same frame, has something else in their place: "In stock" instead of "Sold out"."""
         return bool(self._cover.shown - self._cover.names - self._shown) and self._has_same_frame
@@ -252,7 +252,7 @@ class BlockComparison:
             return ""
         return "a link beside the main text"
 
-    @computed
+    @cached_property
     def _lists_others(self) -> bool:
         """Whether links beside the main text are another list of one host, or are new on a page that is visited again."""
         if not self.same_host or self.new.key == self.kept.key:
@@ -279,7 +279,7 @@ class BlockComparison:
             return ""
         return "beside the main text, of a site that is not known yet"
 
-    @computed
+    @cached_property
     def _certain(self) -> range:
         """The places from the first longer block of the main text to the last one; all of them if there is none.
 

@@ -20,9 +20,6 @@ if TYPE_CHECKING:
     from crawler_dedup.signing.schemes import Scheme
 
 
-_DECODED_BYTES = 2_000_000  # of the encoded counts of sites, at most, that stay decoded
-
-
 class Comparing(Protocol):
     """How pages are compared: by a scheme, and a configuration. A signer knows both, and more."""
 
@@ -51,42 +48,18 @@ def pair_of(
     return Pair(new, kept, config.max_distance, scheme, new_site, kept_site, by_words, by_names)
 
 
-class SiteCounter:
-    """Counts pages in the encoded counts of their sites. What was counted last stays decoded. Not thread-safe."""
-
-    def __init__(self) -> None:
-        self._decoded: dict[bytes, tuple[bytes, SiteCounts]] = {}  # by site, in the order of counting
-        self._decoded_bytes = 0
-
-    def count(self, page: SignedPage, site: bytes, pages_counted: int, counts: bytes) -> tuple[bytes, bytes]:
-        """Count *page*: see :meth:`crawler_dedup.index.protocols.Matcher.count`.
-
-        The counts are decoded again if others have counted meanwhile, or a transaction was aborted.
-        """
-        encoded, decoded = self._decoded.pop(site, (b"", SiteCounts()))
-        self._decoded_bytes -= len(encoded)
-        if encoded != counts or decoded.pages_counted != pages_counted:
-            decoded = SiteCounts.decode(counts, pages_counted)
-        decoded.add(page)
-        encoded = decoded.encode()
-        self._decoded[site] = encoded, decoded
-        self._decoded_bytes += len(encoded)
-        while self._decoded_bytes > _DECODED_BYTES:
-            oldest, _ = self._decoded.pop(next(iter(self._decoded)))
-            self._decoded_bytes -= len(oldest)
-        return encoded, decoded.make_snapshot().encode() if decoded.snapshot_due else b""
-
-
 class RuleMatcher(Lookup):
     """Answers the questions of the index about pages, from scheme and rules."""
 
     def __init__(self, signer: Comparing) -> None:
         super().__init__(signer.scheme)
         self._config = signer.config
-        self._counter = SiteCounter()
 
-    def count(self, page: SignedPage, site: bytes, pages_counted: int, counts: bytes) -> tuple[bytes, bytes]:
-        return self._counter.count(page, site, pages_counted, counts)
+    @staticmethod
+    def count(page: SignedPage, pages_counted: int, counts: bytes) -> tuple[bytes, bytes]:
+        decoded = SiteCounts.decode(counts, pages_counted)
+        decoded.add(page)
+        return decoded.encode(), decoded.make_snapshot().encode() if decoded.snapshot_due else b""
 
     def prepare(self, page: SignedPage, snapshot: Snapshot) -> SignedPage:
         return with_site_keys(page, decode_profile(snapshot.content))

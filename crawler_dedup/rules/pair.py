@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 from crawler_dedup.rules.comparison import BlockComparison, size_of
-from crawler_dedup.rules.computed import computed
 from crawler_dedup.rules.limits import (
     LITTLE_TEXT,
     MANY_MORE,
@@ -48,7 +48,7 @@ class Pair:
     by_words: bool = True
     by_names: bool = True
 
-    @computed
+    @cached_property
     def same_host(self) -> bool:
         """Whether both pages are on one known host; ``www.`` and the scheme (http or https) are ignored."""
         host = site_of(self.new.url)
@@ -62,19 +62,19 @@ class Pair:
         """
         return self.new_site if self.new_site.is_known else self.kept_site
 
-    @computed
+    @cached_property
     def are_texts(self) -> bool:
         """Whether both pages are compared by their main texts."""
         return self.new.kind is PageKind.TEXT and self.kept.kind is PageKind.TEXT
 
-    @computed
+    @cached_property
     def are_thin(self) -> bool:
         """Whether both pages have too little main text to be compared by it."""
         return self.new.kind is PageKind.THIN and self.kept.kind is PageKind.THIN
 
     # Signatures
 
-    @computed
+    @cached_property
     def agreement(self) -> Agreement | None:
         """The agreement of the signatures by the scheme; ``None`` if they do not agree, or one of the pages is thin."""
         return self.scheme.compare(self.new.signed, self.kept.signed) if self.are_texts else None
@@ -107,7 +107,7 @@ class Pair:
 
     # Blocks
 
-    @computed
+    @cached_property
     def comparison(self) -> BlockComparison:
         """The blocks of both pages."""
         return BlockComparison(
@@ -187,7 +187,7 @@ class Pair:
         has_many_links = 2 * self.new.link_chars >= self.new.chars
         return has_many_links and self.new.link_count > MANY_MORE * self.kept.link_count + MORE_LINKS
 
-    @computed
+    @cached_property
     def _new_links(self) -> set[int]:
         """The links of the new page without the navigation of its site and without links to one of the two pages."""
         own = {hash_own(self.new.url), hash_own(self.kept.url)}
@@ -198,19 +198,19 @@ class Pair:
         """Whether the new page has links that are no navigation and lead to neither page; true if its links are too many."""
         return bool(self._new_links) or (self.new.link_count > 0 and not self.new.links)
 
-    @computed
+    @cached_property
     def links_covered(self) -> bool:
         """Whether the kept page has all links of the new page, without the navigation of its site."""
         return self.same_links or (bool(self.new.links) and self._new_links <= set(unpack_links(self.kept.links)))
 
     # Titles
 
-    @computed
+    @cached_property
     def new_parts(self) -> frozenset[str]:
         """The parts of the new page's title without those that its site writes into every title."""
         return self.new_site.own_parts(self.new.title)
 
-    @computed
+    @cached_property
     def kept_parts(self) -> frozenset[str]:
         """The parts of the kept page's title without those that its site writes into every title."""
         return self.kept_site.own_parts(self.kept.title)
@@ -234,7 +234,7 @@ class Pair:
     def _are_sites_known(self) -> bool:
         return self.new_site.is_known and self.kept_site.is_known
 
-    @computed
+    @cached_property
     def same_title(self) -> bool:
         """Whether both titles can belong to one page."""
         new, kept = titles.split_title(self.new.title), titles.split_title(self.kept.title)

@@ -9,13 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 import msgspec
 import numpy as np
 from xxhash import xxh3_64_intdigest
 
-from crawler_dedup.rules.computed import computed
 from crawler_dedup.rules.limits import MAX_COUNTERS
 from crawler_dedup.signedpage import Count, PageKind, SignedPage
 from crawler_dedup.signing.cover import pack_cover
@@ -50,12 +49,12 @@ class SiteProfile:
         """Whether enough pages were counted to know what the site's pages have in common."""
         return self.number > 0
 
-    @computed
+    @cached_property
     def common(self) -> frozenset[int]:
         """The blocks that many pages have."""
         return self.furniture | self.shared
 
-    @computed
+    @cached_property
     def packed_common(self) -> bytes:
         """The same as 4 bytes each, ascending."""
         return _pack_numbers(self.common)

@@ -258,12 +258,11 @@ def hash_of_file(number: int) -> int:
 
 def _is_name(plain: str, title: str, parts: AbstractSet[str], units: frozenset[str]) -> bool:
     """Return whether a line is one of the *parts* of a *title*, perhaps twice, or has only *units* of it."""
-    if any(category(character) in SYMBOLS and character not in title for character in plain):
-        return False
     letters = letters_of(plain)
     half = letters[: len(letters) // 2]
     own = split_units(plain)
-    return letters in parts or (half in parts and letters == 2 * half) or (bool(own) and units.issuperset(own))
+    is_name = letters in parts or (half in parts and letters == 2 * half) or (bool(own) and units.issuperset(own))
+    return is_name and not any(category(character) in SYMBOLS and character not in title for character in plain)
 
 
 def _join_traits(first: int, second: int) -> int:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from functools import cached_property
 from hashlib import blake2b
@@ -51,7 +51,7 @@ _names_in_dates = re.compile(
 )
 _LONG_LINE = 40
 """Characters from which on a line without a number is no date."""
-_word = re.compile(r"[^\W_]+")
+_between_words = re.compile(r"[^\w\n]+")
 _origin = re.compile(r"^[^/?#]*://[^/?#]*")  # urlsplit raises an exception for some addresses
 _several_facts = re.compile(rf"{_FACT}(?:[^\w\n]*{_FACT})+")
 
@@ -102,12 +102,12 @@ def forms_of(url: str, tree: HtmlElement) -> Iterator[str]:
     for whole in sorted(wholes, key=len, reverse=True):
         # A single word is a path only behind a slash.
         text = text.replace(whole if "/" in whole else f"/{whole}", _FACT)
-    without_path = _form(_without_dates(line) for line in set(_numbers.sub(_FACT, text).split("\n")))
+    without_path = _form("\n".join([_without_dates(line) for line in set(_numbers.sub(_FACT, text).split("\n"))]))
     yield f"{host_of(url)}\n{without_path}"  # also if all of it is facts
     without_parts = without_path
     for part in _parts(path):
         without_parts = without_parts.replace(part, f" {_FACT} ")
-    without_parts = _form(without_parts.split("\n"))
+    without_parts = _form(without_parts)
     if without_parts and without_parts != without_path:
         yield f"{host_of(url)}\n{without_parts}"
 
@@ -115,23 +115,24 @@ def forms_of(url: str, tree: HtmlElement) -> Iterator[str]:
 def _parts(path: str) -> list[str]:
     """Return the last parts of an address as they are in a form, the longest first."""
     values = re.split(r"[/?&=;]", _numbers.sub(_FACT, unquote(path.replace("+", " ")).lower()))
-    parts = {_words(value[:_MAX_PART_CHARS]) for value in values[-_MAX_PARTS:]}
-    return sorted(parts - {"", f" {_FACT} "}, key=len, reverse=True)
+    parts = {_words(value[:_MAX_PART_CHARS].replace("\n", " ")) for value in values[-_MAX_PARTS:]}
+    return sorted(parts - {"  ", f" {_FACT} "}, key=len, reverse=True)
 
 
 def _without_dates(line: str) -> str:
     return _names_in_dates.sub(_FACT, line) if _FACT in line or len(line) < _LONG_LINE else line
 
 
-def _form(lines: Iterable[str]) -> str:
-    """Return the words of different *lines* that are not only facts, with one sign for all facts that follow each other."""
-    joined = (_several_facts.sub(_FACT, _words(line)) for line in lines)
+def _form(text: str) -> str:
+    """Return the words of different lines that are not only facts, with one sign for all facts that follow each other."""
+    joined = _several_facts.sub(_FACT, _words(text)).split("\n")
     return "\n".join(sorted({line for line in joined if any(map(str.isalpha, line))}))
 
 
 def _words(text: str) -> str:
-    """Return the words of *text* with a space before and after each, so that several in a row can be replaced."""
-    return "".join([f" {word} " for word in _word.findall(text)])
+    """Return the words of each line with a space before and after each, so that several in a row can be replaced."""
+    words = _between_words.sub("  ", text.replace("_", " ")).split("\n")
+    return "\n".join([f" {line.strip()} " for line in words])
 
 
 class CrawlSigner:

@@ -157,10 +157,18 @@ def _may_have_many_attributes(body: bytes) -> bool:
     values = [value.end() for value in islice(_BEGINNING_OF_VALUE.finditer(body), _MOST_VALUES + 1)]
     # After such a value, which ends with either mark, the tag goes on up to the next ">".
     ends = {body.find(mark, end) for end in values for mark in (b'"', b"'")} - {-1}
-    rests = [body[end:].partition(b">")[0] for end in ends]
-    allowed = _ATTRIBUTE_BYTES * MAX_ATTRIBUTES**2 // len(body) - sum(map(_most_attributes, rests))
-    long = [tag for tag in _TAG.findall(body) if len(tag) > _ATTRIBUTE_BYTES * allowed]
-    return len(values) > _MOST_VALUES or max(map(_most_attributes, long), default=0) > allowed
+    rests = sum([_most_attributes(body[end:].partition(b">")[0]) for end in ends])
+    tags = _TAG.findall(body)
+
+    def may_exceed(total: int) -> bool:
+        allowed = MAX_ATTRIBUTES**2 // total - rests
+        long = (tag for tag in tags if len(tag) > _ATTRIBUTE_BYTES * allowed)
+        return allowed < 0 or any(_most_attributes(tag) > allowed for tag in long)
+
+    # The second total is smaller, and takes longer to count.
+    return len(values) > _MOST_VALUES or (
+        may_exceed(1 + len(body) // _ATTRIBUTE_BYTES) and may_exceed(1 + rests + _most_attributes(b" ".join(tags)))
+    )
 
 
 def _most_attributes(tag: bytes) -> int:

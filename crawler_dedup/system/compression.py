@@ -1,4 +1,4 @@
-"""Zstandard frames (RFC 8878), and raw DEFLATE (RFC 1951) for short contents with bytes of unequal frequency.
+"""Zstandard frames (RFC 8878).
 
 Python has the codec of Zstandard from 3.14 on; a package has the same codec for earlier versions.
 """
@@ -6,7 +6,6 @@ Python has the codec of Zstandard from 3.14 on; a package has the same codec for
 from __future__ import annotations
 
 import sys
-import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import IO
@@ -77,31 +76,3 @@ def _translated(error: zstd.ZstdError) -> FrameDamaged | MemoryError:
     if "Allocation error" in str(error):  # the codec has no other sign
         return MemoryError()
     return FrameDamaged(str(error))
-
-
-_WINDOW_BITS = -15
-_LEAST_WINDOW_BITS = -9  # enough to look for repeated bytes; a larger window is cleared for each stream
-_MEMORY_LEVEL = 4  # little is compressed at a time
-_LEVEL = 6
-
-
-class StreamDamaged(ValueError):
-    """The bytes are no sound stream, or its content has another length."""
-
-
-def deflate(content: bytes) -> bytes:
-    """Compress *content*. Search only for repeated bytes: short contents have hardly any other repetitions."""
-    compressor = zlib.compressobj(_LEVEL, zlib.DEFLATED, _LEAST_WINDOW_BITS, _MEMORY_LEVEL, zlib.Z_RLE)
-    return compressor.compress(content) + compressor.flush()
-
-
-def inflate(stream: bytes, size: int) -> bytes:
-    """Return the *size* bytes that :func:`deflate` has compressed; raise :class:`StreamDamaged` for anything else."""
-    decompressor = zlib.decompressobj(_WINDOW_BITS)
-    try:
-        content = decompressor.decompress(stream, size + 1)
-    except zlib.error as error:
-        raise StreamDamaged(str(error)) from error
-    if len(content) != size or not decompressor.eof or decompressor.unused_data:
-        raise StreamDamaged("a stream is cut off, too long, or followed by something")
-    return content

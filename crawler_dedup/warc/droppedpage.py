@@ -117,11 +117,11 @@ def read_directory(directory: Path, problems: list[str]) -> Iterator[DroppedPage
 
 
 def read_pages(path: Path, problems: list[str], start: int = 0) -> Iterator[tuple[DroppedPage, int]]:
-    """Yield the pages in a file, each with its place, up to where the file is damaged or cut off.
+    """Yield the pages in a file, each with its offset, up to where the file is damaged or cut off.
 
     Args:
         problems: gets a sentence if the file cannot be read to its end.
-        start: the place of the first page that is wanted.
+        start: the offset of the first page that is wanted.
     """
     try:
         with path.open("rb") as file:
@@ -131,11 +131,11 @@ def read_pages(path: Path, problems: list[str], start: int = 0) -> Iterator[tupl
         problems.append(f"{path} was not read to its end: {error}.")
 
 
-def read_at(path: Path, place: int) -> DroppedPage:
-    """Read the page at a place that :func:`read_pages` has yielded. Raises :class:`DedupError` if it is not there."""
+def read_at(path: Path, offset: int) -> DroppedPage:
+    """Read the page at an offset that :func:`read_pages` has yielded. Raises :class:`DedupError` if it is not there."""
     try:
         with path.open("rb") as file:
-            file.seek(place)
+            file.seek(offset)
             page, _ = next(_read(file))
     except Exception as error:
         raise DedupError(f"{path} was changed or removed: {error}") from None
@@ -143,18 +143,18 @@ def read_at(path: Path, place: int) -> DroppedPage:
 
 
 def _read(file: IO[bytes]) -> Iterator[tuple[DroppedPage, int]]:
-    """Yield the pages from the present place of *file* on, each with the place of its first record."""
+    """Yield the pages from the present offset of *file* on, each with the offset of its first record."""
     response = None
     for record in ArchiveIterator(file, record_types=WarcRecordType.response | WarcRecordType.metadata):
         content = record.reader.read()
         if record.record_type == WarcRecordType.response:
-            response, place = record.headers["WARC-Record-ID"], record.stream_pos
+            response, offset = record.headers["WARC-Record-ID"], record.stream_pos
             headers, body = tuple(record.http_headers.items()), content
         elif response is not None and record.headers.get("WARC-Concurrent-To") == response:
             drop = _decode(content)
             if drop.version != VERSION:
                 raise ValueError(f"another version of crawler-dedup has written it (schema {drop.version})")
-            yield DroppedPage(drop, headers, body), place
+            yield DroppedPage(drop, headers, body), offset
             response = None
     if response is not None:
         raise EOFError("its last page is cut off")

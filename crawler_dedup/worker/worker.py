@@ -18,7 +18,9 @@ from crawler_dedup.config import Config
 from crawler_dedup.decision import Decision, Verdict
 from crawler_dedup.deduplicator import Deduplicator
 from crawler_dedup.errors import ConnectionLost, DedupError
+from crawler_dedup.index.index import Index
 from crawler_dedup.index.limits import MAX_KNOWN_SNAPSHOTS
+from crawler_dedup.index.overrides import Override, make_override
 from crawler_dedup.index.profiles import site_key
 from crawler_dedup.pagetext import RepeatedBlocks
 from crawler_dedup.signedpage import SignedPage
@@ -41,11 +43,11 @@ from crawler_dedup.worker.messages import (
     Measure,
     Message,
     Ready,
+    RestoredRequests,
     Result,
     Start,
     WriteAddresses,
 )
-from crawler_dedup.worker.restorations import answer
 from crawler_dedup.worker.textmaker import Channel, TextMaker
 
 logger = logger_without_credentials("crawler_dedup.middleware")
@@ -239,3 +241,48 @@ def open_worker(channel: Channel, start: Start) -> TextMaker:
     from crawler_dedup.worker.preview import Previewer  # noqa: PLC0415  (few processes need it)
 
     return Previewer(channel, start)
+
+
+def answer(index: Index, job: ListRestorations | EndRestorations | KeepAddress) -> RestoredRequests | bool:
+    """Do *job*, and return the result."""
+    if isinstance(job, ListRestorations):
+        return _list_restorations(index, job)
+    if isinstance(job, EndRestorations):
+        return _end_restorations(index, job)
+    return bool(index.add_overrides([make_override("keep", [job.url], int(time.time()))]))
+
+
+def _list_restorations(index: Index, job: ListRestorations) -> RestoredRequests:
+    return RestoredRequests(
+        {
+            override.urls[0]: restoration.request
+            for override in index.list_overrides()
+            for restoration in override.restorations
+            if restoration.spider == job.spider
+        }
+    )
+
+
+def _end_restorations(index: Index, job: EndRestorations) -> RestoredRequests:
+    """End restorations in one transaction, and return those of pages that have failed too often."""
+    given_up: dict[str, bool] = {}
+
+    def end(override: Override) -> Override:
+        url = override.urls[0]
+        if url not in job.failures:
+            return override
+        remaining = []
+        for restoration in override.restorations:
+            # A person may have restored another request meanwhile.
+            if (restoration.spider, restoration.request) == (job.spider, job.requests.get(url)):
+                # Another crawl may have counted a failure meanwhile.
+                failures = job.failures[url] and job.failures[url] + restoration.failures
+                given_up[url] = failures >= job.limit
+                if not failures or given_up[url]:
+                    continue
+                restoration = msgspec.structs.replace(restoration, failures=failures)  # noqa: PLW2901
+            remaining.append(restoration)
+        return msgspec.structs.replace(override, restorations=tuple(remaining))
+
+    index.change_overrides(end)
+    return RestoredRequests({url: job.requests[url] for url, is_given_up in given_up.items() if is_given_up})

@@ -20,10 +20,19 @@ from crawler_dedup.signedpage import escape_surrogates
 from crawler_dedup.signing.schemes.winnowing import Pieces, Positions
 from crawler_dedup.system.compression import compress, decompress
 from crawler_dedup.system.files import open_replacement
-from crawler_dedup.works.comparison import Comparison, compare, pair_runs
+from crawler_dedup.works.comparison import (
+    LEAST_LETTERS,
+    SCHEMES,
+    Comparison,
+    Letters,
+    Scheme,
+    compare,
+    find_scheme,
+    pair_runs,
+    read_letters,
+)
 from crawler_dedup.works.database import Database
 from crawler_dedup.works.documents import Document, read_content, read_document
-from crawler_dedup.works.letters import LEAST_LETTERS, SCHEMES, Letters, Scheme, find_scheme, read_letters
 
 FILE = "library.sqlite"
 _SCHEMA = """
@@ -255,7 +264,7 @@ class Library:
         ((scheme, packed_codes, packed_gaps),) = self._ask("select scheme, codes, gaps from works where id = ?", number)
         codes, gaps = self._unpack(packed_codes), self._unpack(packed_gaps)
         if len(gaps) != 4 * len(codes):
-            raise DedupError(f"{self._database.path} is damaged: the letters of work {number} have no places.")
+            raise DedupError(f"{self._database.path} is damaged: the letters of work {number} have no positions.")
         # Adding 32-bit numbers up would hold the interpreter lock.
         places = np.cumsum(np.frombuffer(gaps, dtype="<u4").astype(np.int64))
         return Letters(cast("Scheme", scheme), np.frombuffer(codes, dtype=np.uint8), places)

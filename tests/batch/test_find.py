@@ -24,7 +24,7 @@ from crawler_dedup.batch.find import PROFILES, Report
 from crawler_dedup.batch.learning import LEARNED_PAGES
 from crawler_dedup.batch.output import CLUSTERS, KEPT
 from crawler_dedup.batch.readers.records import Columns
-from crawler_dedup.batch.rows import ENTRY_BYTES, read_rows
+from crawler_dedup.batch.shard import ENTRY_BYTES, read_rows
 from crawler_dedup.index.opening import open_index
 from crawler_dedup.index.profiles import FrozenProfiles
 from crawler_dedup.rules.limits import MIN_PAGES

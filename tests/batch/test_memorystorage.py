@@ -14,7 +14,7 @@ from crawler_dedup.batch.decide import MemoryStorage
 from crawler_dedup.index.decider import Decider, RunContext
 from crawler_dedup.index.limits import MAX_REPRESENTATIVES, MAX_UNDER_TITLE
 from crawler_dedup.index.lmdb.index import DirectoryIndex
-from crawler_dedup.index.packing import RecentRows
+from crawler_dedup.index.overrides import KnownOverrides
 from crawler_dedup.index.profiles import FrozenProfiles
 from crawler_dedup.index.protocols import Matcher
 from crawler_dedup.index.transaction import Transaction
@@ -42,7 +42,7 @@ class ByDistanceOrTitle(ByDistance):
 
 def decide_in_memory(offers: Offers, matcher: Matcher) -> list[Decision]:
     with tempfile.TemporaryFile() as file:
-        pages = Transaction(MemoryStorage(file), {}, RecentRows(), NOTHING_KNOWN)
+        pages = Transaction(MemoryStorage(file), {}, KnownOverrides(), NOTHING_KNOWN)
         decider = Decider(pages, matcher, RunContext(), now=1)
         return [decider.decide(offered, alias) for offered, alias in offers]
 

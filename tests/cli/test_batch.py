@@ -38,7 +38,17 @@ def test_each_step_has_a_command(tmp_path: Path) -> None:
     lines = [{"id": number, "body": page.html} for number, page in enumerate(PAGES)]
     source = write_lines(tmp_path / "pages.jsonl", lines)
     invoke("batch", "sign", source, "-o", tmp_path / "signed", "--html", "body", "--id", "id", "-j", 1)
-    invoke("batch", "find", tmp_path / "signed", "-o", tmp_path / "decided", "--order", "-size", "--max-distance", 3)
+    invoke(
+        "batch",
+        "find",
+        tmp_path / "signed",
+        "-o",
+        tmp_path / "decided",
+        "--order",
+        "-size",
+        "-s",
+        "DEDUP_MAX_DISTANCE=3",
+    )
     assert [row["id"] for row in table(tmp_path / "decided" / "kept.parquet")] == ["1", "2"]
     options = ["--decisions", tmp_path / "decided", "-o", tmp_path / "copies", "--mark", "of", "-j", 1]
     assert "1 page marked." in invoke("batch", "apply", source, *options).output

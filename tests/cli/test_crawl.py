@@ -10,6 +10,7 @@ import subprocess
 import threading
 from base64 import b64decode
 from collections.abc import Iterator
+from contextlib import closing, suppress
 from pathlib import Path
 
 import pytest
@@ -366,10 +367,12 @@ def live_line(directory: Path, *arguments: str) -> str:
     ours, theirs = pty.openpty()
     done = processes.run([*CRAWL, *arguments], cwd=directory, env=environment(TERM="xterm"), stderr=theirs)
     os.close(theirs)
-    written = os.read(ours, 1 << 16).decode()
-    os.close(ours)
+    written = b""
+    with suppress(OSError), closing(os.fdopen(ours, "rb", 0)) as terminal:  # at its end, Linux raises an error
+        while part := terminal.read(1 << 16):
+            written += part
     assert done.returncode == 0
-    return written
+    return written.decode()
 
 
 def test_a_line_shows_the_progress_of_a_crawl_and_of_a_dry_run(tmp_path: Path, site: Site) -> None:

@@ -65,7 +65,7 @@ def test_skipped_drops_are_asked_again_and_answered_ones_are_not(dropped: Path) 
     second_answers = judge(dropped, "n\ny\ny\ny\n")
     assert explained(second_answers) == [COPIES[1], *COPIES[3:]]
     assert precision_line(4, 6) in second_answers.stdout
-    assert "No drop is left to judge" in judge(dropped, "").stdout
+    assert "No selected drop is left to judge" in judge(dropped, "").stdout
 
 
 @pytest.mark.parametrize("end", ["", "q\n", "y", "maybe\nY \nq\n"])
@@ -96,7 +96,7 @@ def test_as_many_questions_are_asked_as_the_sample_is_to_have(dropped: Path) -> 
 def test_a_pair_that_was_dropped_twice_is_judged_once(dropped: Path) -> None:
     write(dropped / SECOND, entries_of(dropped / FIRST))
     judge(dropped, "y\n" * 20)
-    assert "No drop is left to judge" in judge(dropped, "").stdout
+    assert "No selected drop is left to judge" in judge(dropped, "").stdout
     assert Answers(dropped / "judged").precision(Selection(DUPLICATES)).total == 6
 
 

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from crawler_dedup import Config, Deduplicator
 from crawler_dedup.index import opening
-from crawler_dedup.inspection.sites import PairSites, find_sites
+from crawler_dedup.inspection.comparison import PairSites, find_sites
 from crawler_dedup.journal.reader import Journals
 from crawler_dedup.rules.limits import MIN_PAGES
 from crawler_dedup.rules.sites import UNKNOWN_SITE

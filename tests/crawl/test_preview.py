@@ -79,7 +79,7 @@ def test_the_decision_is_shown_the_page_passes_and_nothing_is_filed(
     done = run_scrapy(directory, *COMMANDS[command], "--spider", "project", url)
     assert decisions(done.stdout, command) == [
         f"duplicate {url} of {site.url}/page (distance 0, rule 'alike'): a crawl would"
-        " drop it. Nothing was filed; it was compared with pages of scope 'spider project'"
+        " drop it. Nothing was recorded. The page was compared with pages of scope 'spider project'"
     ]
     assert "INFO: Near-duplicate filter" in done.stdout
     assert SHOWN.get(command, "") in done.stdout

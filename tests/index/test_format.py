@@ -19,8 +19,7 @@ from crawler_dedup.index import transaction
 from crawler_dedup.index.limits import MAX_ALIASES
 from crawler_dedup.index.lmdb import verification
 from crawler_dedup.index.lmdb.index import DirectoryIndex
-from crawler_dedup.index.packing import pack, unpack
-from crawler_dedup.index.records import Record, shorten_key
+from crawler_dedup.index.records import Record, pack, shorten_key, unpack
 from crawler_dedup.signedpage import PageKind
 from crawler_dedup.signing.lookup import lookup_of
 from tests.support import sitepages

@@ -22,7 +22,7 @@ from crawler_dedup.decision import BEING_HANDLED
 from crawler_dedup.errors import IndexDamaged, IndexMissing
 from crawler_dedup.index.decider import RunContext
 from crawler_dedup.index.index import Index
-from crawler_dedup.index.lmdb import runlocks
+from crawler_dedup.index.lmdb import locks
 from crawler_dedup.index.lmdb.index import DirectoryIndex
 from crawler_dedup.index.location import Location
 from crawler_dedup.index.opening import has_index
@@ -291,7 +291,7 @@ def test_a_run_that_ends_while_the_reading_begins_has_not_died(
             lock.release()
         return is_held(path, readonly=readonly)
 
-    monkeypatch.setattr(runlocks, "is_held", end_first)
+    monkeypatch.setattr(locks, "is_held", end_first)
     assert store.preview(page(2, 5), MATCHER).verdict is Verdict.DUPLICATE
     assert not lock.is_held
 
@@ -301,6 +301,6 @@ def test_a_run_that_may_be_alive_or_dead_has_open_pages(
 ) -> None:
     lock = store.begin_run()
     store.offer([page(1, 5)], MATCHER, RunContext(lock.number, grace=60, clock=lock.now)).result()
-    monkeypatch.setattr(runlocks, "is_held", lambda path, *, readonly=False: None)
+    monkeypatch.setattr(locks, "is_held", lambda path, *, readonly=False: None)
     assert store.preview(page(2, 5), MATCHER).reason == BEING_HANDLED
     lock.release()

@@ -1,15 +1,16 @@
-"""Properties of an index on a server: its address, opening, caches, size and maintenance."""
+"""Properties of an index on a server: its address, opening, size and maintenance."""
 
 from __future__ import annotations
 
 import itertools
 import os
-from contextlib import closing
+import random
+from contextlib import ExitStack, closing
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from crawler_dedup import Config, ConfigError, Decision, Deduplicator, IndexUnusable, SignedPage, Verdict, transfer
@@ -26,18 +27,18 @@ from crawler_dedup.system.extras import has_extra
 from crawler_dedup.transfer import Export
 from tests.support.crawling import article
 from tests.support.examples import examples
-from tests.support.indexing import ByDistance, clusters, number_of, open_backend, page, settle, uniform
+from tests.support.indexing import ByDistance, flipped, number_of, open_backend, page, release, settle, uniform
 from tests.support.servers import Server, serving
 from tests.support.verification import verify
 
 if not has_extra("redis"):
     pytest.skip("needs the extra redis", allow_module_level=True)
 
-from crawler_dedup.index.redis import cells
-from crawler_dedup.index.redis.connection import ServerConnection
+from crawler_dedup.index.redis.connection import Command, ServerConnection
 
 CONFIG = Config(tokenizer="bigrams")
 NEAR = ByDistance()
+CLIENTS = 3
 
 
 # Addresses
@@ -119,10 +120,10 @@ def test_an_error_message_of_a_server_is_shown_without_the_user_name(server: Ser
 
 
 def test_a_connection_may_be_lost_any_number_of_times(server: Server) -> None:
-    with ServerConnection(server.address()) as connection:
+    with closing(ServerConnection(server.address())) as connection:
         for _ in range(120):
             assert connection.call(b"PING") == b"PONG"
-            connection.drop()
+            connection.close()
 
 
 def test_a_server_that_may_evict_keys_is_refused(tmp_path: Path) -> None:
@@ -184,16 +185,16 @@ def test_a_child_process_has_no_open_index_and_can_empty_one(store: Index, addre
 def test_an_index_that_is_emptied_by_two_clients_at_once_loses_nothing_of_the_later_one(
     address: ServerAddress, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    call, later = ServerConnection.call, list[Index]()
+    run, later = ServerConnection.run, list[Index]()
 
-    def call_late(connection: ServerConnection, *words: bytes | str | int) -> object:
-        if words[0] == b"SCAN" and not later:
+    def run_late(connection: ServerConnection, *commands: Command) -> list[object]:
+        if commands[-1][0] == b"SCAN" and not later:
             later.append(None)  # type: ignore[arg-type]
             later[0] = open_backend(address, fresh=True)
             later[0].offer([page(1, 5)], NEAR).result()
-        return call(connection, *words)
+        return run(connection, *commands)
 
-    monkeypatch.setattr(ServerConnection, "call", call_late)
+    monkeypatch.setattr(ServerConnection, "run", run_late)
     open_backend(address, fresh=True).close()
     monkeypatch.undo()
     with closing(later[0]) as store:
@@ -227,28 +228,43 @@ def test_the_latest_page_has_the_highest_number_whichever_client_files_it(addres
             assert number_of(last.page) == 3
 
 
-# Caches
+# Several clients
 
 
-def test_little_memory_changes_no_answer(address: ServerAddress, server: Server) -> None:
-    signatures = clusters(3, 400)
-    answers = []
-    for name, cache_bytes in (("much", 1 << 26), ("little", 1 << 12)):
-        place = server.address(name)
-        with closing(opening.open_or_create_index(place, {"scheme": "test"}, {}, cache_bytes=cache_bytes)) as store:
-            offered = [page(number, signature) for number, signature in enumerate(signatures)]
-            batches = [offered[at : at + 7] for at in range(0, len(offered), 7)]
-            answers.append([decision for batch in batches for decision in store.offer(batch, NEAR).result()])
-    assert answers[0] == answers[1]
+@settings(max_examples=examples(40), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    steps=st.lists(st.tuples(st.integers(0, CLIENTS - 1), st.booleans()), min_size=20, max_size=60),
+    seed=st.integers(0, 2**32),
+)
+def test_clients_that_take_turns_decide_as_a_single_one(
+    server: Server, steps: list[tuple[int, bool]], seed: int
+) -> None:
+    server.empty()
+    source, kept = random.Random(seed), dict[int, int]()
+    middles = uniform(seed, 4)
+    with ExitStack() as stack:
+        stores = [stack.enter_context(closing(open_backend(server.address()))) for _ in range(CLIENTS)]
+        for number, (client, is_offer) in enumerate(steps):
+            if is_offer or not kept:
+                signature = flipped(source, source.choice(middles), source.randrange(5))
+                (decision,) = stores[client].offer([page(number, signature)], NEAR).result()
+                covered = any((signature ^ kept_signature).bit_count() <= 3 for kept_signature in kept.values())
+                assert decision.verdict is (Verdict.DUPLICATE if covered else Verdict.NEW)
+                if not covered:
+                    assert settle(stores[(client + 1) % CLIENTS], number)
+                    kept[number] = signature
+            else:
+                released_number = source.choice(list(kept))
+                assert release(stores[client], released_number)
+                del kept[released_number]
+        assert {len(store) for store in stores} == {len(kept)}
+        assert verify(stores[0], NEAR) == []
 
 
-def test_a_cache_keeps_to_its_size_and_evicts_the_least_recently_used() -> None:
-    cache = cells.CellCache(1_100)
-    for number in range(4):
-        cache.put(b"%d" % number, bytes(100))
-    assert cache.find_missing(b"%d" % number for number in range(4)) == [b"0"]
-    cache.put(b"large", bytes(5_000))
-    assert len(cache.find_missing((b"1", b"2", b"3", b"large"))) == 4
+def test_an_index_with_another_layout_of_keys_is_refused(store: Index, server: Server) -> None:
+    server.run("HDEL", "{index:0}", "layout")
+    with pytest.raises(IndexUnusable, match=r"layout 1, this one uses \d+.*Export"):
+        open_backend(server.address())
 
 
 # Size
@@ -431,10 +447,8 @@ class _Crawl:
 def test_the_number_of_pages_is_never_negative(address: ServerAddress, server: Server) -> None:
     with closing(open_backend(address)) as store:
         store.offer([page(number, signature) for number, signature in enumerate(uniform(6, 5))], NEAR).result()
-    (name,) = (name for name in server.key_names() if name[13:] == b"v")
-    state = server.run("GET", name)
-    assert isinstance(state, bytes)
-    server.run("SET", name, state[:8] + bytes(8) + state[16:])
+    (name,) = (name for name in server.key_names() if name[13:] == b"z")
+    server.run("SET", name, "0")
     with closing(open_backend(address)) as store:
         assert store.forget(lambda record: number_of(record.page) == 1, NEAR) == 1
         assert len(store) == 0

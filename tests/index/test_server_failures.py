@@ -19,6 +19,7 @@ from crawler_dedup.errors import ConnectionLost, IndexGone
 from crawler_dedup.index.decider import RunContext
 from crawler_dedup.index.index import Index
 from crawler_dedup.index.location import ServerAddress, find_location
+from crawler_dedup.index.overrides import make_override
 from crawler_dedup.system.extras import has_extra
 from tests.support.crawling import article
 from tests.support.indexing import ByDistance, first_line, number_of, open_backend, page, running_program, uniform
@@ -30,9 +31,9 @@ if not has_extra("redis"):
     pytest.skip("needs the extra redis", allow_module_level=True)
 
 from crawler_dedup.index.redis import runs
-from crawler_dedup.index.redis.changes import Changes
-from crawler_dedup.index.redis.client import Client
-from crawler_dedup.index.redis.connection import ServerConnection
+from crawler_dedup.index.redis import storage as server_storage
+from crawler_dedup.index.redis.connection import Command, ServerConnection
+from crawler_dedup.index.redis.storage import Client, ServerStorage
 
 CONFIG = Config(tokenizer="bigrams")
 NEAR = ByDistance()
@@ -42,7 +43,13 @@ NEAR = ByDistance()
 
 
 @pytest.fixture
-def short_lives(monkeypatch: pytest.MonkeyPatch) -> None:
+def running_for_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let all runs have renewed their signs of life since the start of the server."""
+    monkeypatch.setattr(runs, "RENEWAL_SECONDS", 0)
+
+
+@pytest.fixture
+def short_lives(running_for_long: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """Let signs of life last for a second."""
     monkeypatch.setattr(runs, "LIFE_SECONDS", 1)
     monkeypatch.setattr(runs, "BEAT_SECONDS", 0.2)
@@ -54,7 +61,7 @@ _CLAIMS = """
     from crawler_dedup.index.redis import runs
     from tests.support.crawling import article
 
-    runs.LIFE_SECONDS, runs.BEAT_SECONDS = 1, 0.2
+    runs.LIFE_SECONDS, runs.BEAT_SECONDS, runs.RENEWAL_SECONDS = 1, 0.2, 0
     run = Deduplicator.open(sys.argv[1], Config(tokenizer="bigrams"))
     page = run.sign("http://a.example/1", article("x").encode())
     (decision,) = run.submit([page], claim=True).result()
@@ -145,18 +152,6 @@ def test_a_client_that_was_stopped_for_too_long_cannot_settle_any_more(address: 
         assert run.index_name == str(address)
 
 
-def test_an_expired_sign_of_life_alone_does_not_make_a_run_dead(address: ServerAddress, server: Server) -> None:
-    """All signs of life expire while a server is loading for minutes."""
-    with Deduplicator.open(server.url(), CONFIG) as run, Deduplicator.open(server.url(), CONFIG) as second_run:
-        assert check(run, 1) == "new"
-        for name in server.key_names():
-            if len(name) == len(b"{index:0}") + 4 + 1 + 4 and name[13:14] == b"l":
-                server.run("DEL", name)
-        with Deduplicator.open(server.url(), CONFIG) as third:  # which gives a sign of life, and looks for others
-            assert check(third, 2) == BEING_HANDLED
-        assert check(second_run, 3) == BEING_HANDLED
-
-
 def test_a_run_ends_regularly_on_a_slow_server(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     with serving(tmp_path / "server") as server:
         run = Deduplicator.open(server.url(), CONFIG)
@@ -169,29 +164,39 @@ def test_a_run_ends_regularly_on_a_slow_server(tmp_path: Path, caplog: pytest.Lo
     assert "could not be recorded" not in caplog.text
 
 
-@pytest.mark.usefixtures("short_lives")
-def test_a_server_that_was_stopped_for_long_does_not_declare_runs_dead(tmp_path: Path) -> None:
-    def is_answered(number: int) -> bool:
-        try:
-            return bool(check(run, number))
-        except ConnectionLost:
-            return False
-
-    with (
-        serving(tmp_path / "server") as server,
-        Deduplicator.open(server.url(), CONFIG) as run,
-        Deduplicator.open(server.url(), CONFIG) as second_run,
-    ):
-        assert check(run, 1) == "new"
-        for _ in range(2):
-            time.sleep(1.2)  # the server has run for as long as signs of life last
-            server.signal(signal.SIGSTOP)
-            time.sleep(1.4)
-            server.signal(signal.SIGCONT)
-            wait_for(lambda: is_answered(1))
-            assert check(second_run, 2) == BEING_HANDLED
+def test_no_run_counts_as_dead_until_the_server_has_answered_for_a_while_after_an_outage(
+    address: ServerAddress, server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All signs of life expire while a server is stopped or loading for minutes."""
+    with Deduplicator.open(server.url(), CONFIG) as run:
+        with running_program(_CLAIMS, server.url()) as client:
+            assert check(run, 2) == BEING_HANDLED
+            client.kill()
+            client.wait()
+        server.run("CLIENT", "KILL", "TYPE", "normal")
+        server.run("DEL", *(name for name in server.key_names() if name[13:14] == b"l"))
+        assert check(run, 3) == BEING_HANDLED
+        monkeypatch.setattr(runs, "RENEWAL_SECONDS", 0)  # so that the outage was long ago
+        assert check(run, 4) == "new"
 
 
+def test_a_client_that_begins_just_after_the_start_of_a_server_takes_no_run_without_a_sign_of_life_for_dead(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All signs of life expire while a server is stopped or loading for minutes."""
+    with serving(tmp_path / "server") as server, Deduplicator.open(server.url(), CONFIG) as run:
+        with running_program(_CLAIMS, server.url()) as client:
+            assert check(run, 2) == BEING_HANDLED
+            client.kill()
+            client.wait()
+        server.run("DEL", *(name for name in server.key_names() if name[13:14] == b"l"))
+        with Deduplicator.open(server.url(), CONFIG) as other:
+            assert check(other, 3) == BEING_HANDLED
+            monkeypatch.setattr(runs, "RENEWAL_SECONDS", 0)  # so that the start was long ago
+            assert check(other, 4) == "new"
+
+
+@pytest.mark.usefixtures("running_for_long")
 def test_a_run_with_a_damaged_entry_may_have_lost_everything_and_fails_no_transaction(
     store: Index, server: Server
 ) -> None:
@@ -199,11 +204,10 @@ def test_a_run_with_a_damaged_entry_may_have_lost_everything_and_fails_no_transa
     context = RunContext(run.number, 0, clock=run.now)
     store.offer([page(1, 5)], NEAR, context).result()
     assert store.offer([page(2, 5)], NEAR).result()[0].verdict is Verdict.DUPLICATE
-    key = next(name for name in server.key_names() if name[13:] == b"u")
-    server.run("HSET", key, run.number.to_bytes(4, "big"), b"damaged")
-    server.run("HSET", key, b"no run", b"damaged")
-    server.run("CLIENT", "KILL", "TYPE", "normal")  # so that what is known of runs is read again
-    wait_for(lambda: run.show_life() and store.offer([page(3, 5)], NEAR).exception() is None)
+    (names,) = (name for name in server.key_names() if name[13:] == b"U")
+    for name in (run.number.to_bytes(4, "big"), b"no run"):
+        server.run("SET", names[:13] + b"u" + name, b"damaged")
+        server.run("SADD", names, name)
     assert store.offer([page(3, 5)], NEAR).result()[0].verdict is Verdict.DUPLICATE  # it is alive
     assert verify(store, NEAR) == ["2 entries of runs cannot be read."]
     run.release()
@@ -348,57 +352,46 @@ def test_a_client_follows_its_address_from_a_demoted_server_to_the_new_one_and_r
             assert store.offer([page(10, 0)], NEAR).result()[0].verdict is Verdict.DUPLICATE
 
 
-def test_a_connection_that_is_lost_after_the_answer_fails_no_offer(
-    store: Index, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from crawler_dedup.index.redis.scripts import RUNS
+def losing(monkeypatch: pytest.MonkeyPatch, *, is_made: bool, with_check: bool = False) -> None:
+    """Lose the connection once with a commit, before or after it is made, and perhaps also while it is checked."""
+    run, lost = ServerConnection.run, list[str]()
 
-    evaluate, is_offered = ServerConnection.evaluate, threading.Event()
-
-    def lose(connection: ServerConnection, script: str, *arguments: object) -> object:
-        if script is RUNS and is_offered.is_set():
-            is_offered.clear()
-            connection.drop()
+    def lose(connection: ServerConnection, *commands: Command) -> list[object]:
+        is_commit = commands[-1][0] == b"EXEC" and len(commands) > 3
+        is_check = commands[-1][-1] == b"GET" and with_check
+        if (is_commit or is_check) and len(lost) < 1 + with_check:
+            lost.append("lost")
+            if is_made:
+                run(connection, *commands)
+            connection.close()
             raise ConnectionLost("lost")
-        return evaluate(connection, script, *arguments)  # type: ignore[arg-type]
+        return run(connection, *commands)
 
-    assert store.offer([page(1, 5)], NEAR).result()[0].verdict is Verdict.NEW
-    run = store.begin_run()
-    monkeypatch.setattr(ServerConnection, "evaluate", lose)
-    is_offered.set()
-    context = RunContext(run.number, 60, clock=run.now)
-    assert store.offer([page(2, 2**64 - 1)], NEAR, context).result()[0].verdict is Verdict.NEW
-    assert not is_offered.is_set()
-    assert store.offer([page(3, 2**64 - 1)], NEAR, context).result()[0].verdict is Verdict.DUPLICATE
-    run.release()
+    monkeypatch.setattr(ServerConnection, "run", lose)
 
 
+@pytest.mark.parametrize("is_made", [False, True])
+def test_a_connection_that_is_lost_with_a_commit_fails_no_offer(
+    store: Index, monkeypatch: pytest.MonkeyPatch, *, is_made: bool
+) -> None:
+    losing(monkeypatch, is_made=is_made)
+    for number, signature in enumerate((5, 2**64 - 1)):
+        assert store.offer([page(number, signature)], NEAR).result()[0].verdict is Verdict.NEW
+    assert store.offer([page(2, 5)], NEAR).result()[0].duplicate_of == "http://example.com/0"
+    assert len(store) == 2
+    assert verify(store, NEAR) == []
+
+
+@pytest.mark.usefixtures("running_for_long")
 def test_a_claim_that_may_have_been_filed_or_not_ends_with_its_run(
     address: ServerAddress, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from crawler_dedup.index.redis.client import Client
-    from crawler_dedup.index.redis.scripts import COMMIT
-
-    evaluate, is_lost = ServerConnection.evaluate, threading.Event()
-
-    def lose(connection: ServerConnection, script: str, *arguments: object) -> object:
-        answer = evaluate(connection, script, *arguments)  # type: ignore[arg-type]
-        if script is COMMIT and not is_lost.is_set():
-            connection.drop()
-            raise ConnectionLost("lost")
-        return answer
-
-    def lose_check(client: Client, mark: bytes) -> bool:
-        is_lost.set()
-        raise ConnectionLost("lost too")
-
     with closing(open_backend(address)) as store, closing(open_backend(address)) as other_store:
         run = store.begin_run()
         context = RunContext(run.number, 60, clock=run.now, next_claim=itertools.count(1).__next__)
-        monkeypatch.setattr(ServerConnection, "evaluate", lose)
-        monkeypatch.setattr(Client, "_was_written", lose_check)
-        assert isinstance(store.offer([page(1, 5)], NEAR, context).exception(), IndexUnusable)
-        monkeypatch.undo()
+        with monkeypatch.context() as patched:
+            losing(patched, is_made=True, with_check=True)
+            assert isinstance(store.offer([page(1, 5)], NEAR, context).exception(), IndexUnusable)
         assert other_store.offer([page(2, 5)], NEAR).result()[0].reason == BEING_HANDLED  # it was filed
         settling = replace(context, next_claim=None)
         wait_for(lambda: store.offer([page(3, 2**64 - 1)], NEAR, settling).exception() is None)
@@ -409,6 +402,7 @@ def test_a_claim_that_may_have_been_filed_or_not_ends_with_its_run(
         assert verify(other_store, NEAR) == []
 
 
+@pytest.mark.usefixtures("running_for_long")
 def test_a_claim_that_could_not_be_ended_is_left_to_the_next_run(tmp_path: Path) -> None:
     with (
         serving(tmp_path / "server", "--appendonly", "yes", "--appendfsync", "always") as server,
@@ -426,90 +420,119 @@ def test_a_claim_that_could_not_be_ended_is_left_to_the_next_run(tmp_path: Path)
         wait_for(lambda: store.offer([page(2, 2**64 - 1)], NEAR).exception() is None)
         store.end_run(context, finished=True)
         run.release()
-        assert store.tidy(NEAR, 0) == 1
-        assert len(store) == 1
+        with closing(open_backend(server.address())) as later_store:
+            assert later_store.tidy(NEAR, 0) == 1
+            assert len(later_store) == 1
 
 
-@pytest.mark.parametrize("count", [1, 240])
-def test_a_batch_that_a_stopped_server_receives_late_is_not_filed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, count: int
+def test_a_commit_that_a_stopped_server_receives_late_is_not_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from crawler_dedup.index.redis import client
-    from crawler_dedup.index.redis.scripts import COMMIT
+    run, commits = ServerConnection.run, list[int]()
 
-    evaluate, commits = ServerConnection.evaluate, list[str]()
-
-    def stop(connection: ServerConnection, script: str, *arguments: object) -> object:
-        if script is COMMIT:
-            commits.append(script)
+    def stop(connection: ServerConnection, *commands: Command) -> list[object]:
+        if commands[-1][0] == b"EXEC":
+            commits.append(len(commands))
             if len(commits) == 2:
                 server.signal(signal.SIGSTOP)
-        return evaluate(connection, script, *arguments)  # type: ignore[arg-type]
+        return run(connection, *commands)
 
-    monkeypatch.setattr(client, "ANSWER_SECONDS", 0.5)
-    monkeypatch.setattr(ServerConnection.__init__, "__defaults__", (0.5,))
-    monkeypatch.setattr(ServerConnection, "evaluate", stop)
     with serving(tmp_path / "server") as server, closing(open_backend(server.address())) as store:
         assert store.offer([page(1, 5)], NEAR).result()[0].verdict is Verdict.NEW
-        signatures = [2**64 - 1, *uniform(1, count)[1:]]
-        failed = store.offer(
-            [page(-number, signature) for number, signature in enumerate(signatures)], NEAR
-        ).exception()
+    monkeypatch.setattr(server_storage, "LOCK_SECONDS", 0.25)
+    monkeypatch.setattr(ServerConnection.__init__, "__defaults__", (0.25,))
+    with serving(tmp_path / "server") as server, closing(open_backend(server.address())) as store:
+        monkeypatch.setattr(ServerConnection, "run", stop)
+        commits.append(0)
+        signatures = uniform(1, 10)
+        failed = store.offer([page(-number, signature) for number, signature in enumerate(signatures)], NEAR)
+        assert isinstance(failed.exception(), ConnectionLost)
         server.signal(signal.SIGCONT)
-        assert isinstance(failed, IndexUnusable)
         wait_for(lambda: store.offer([page(3, 5)], NEAR).exception() is None)
         assert len(store) == 1
-        assert store.offer([page(4, 2**64 - 1)], NEAR).result()[0].verdict is Verdict.NEW
+        assert store.offer([page(4, signatures[0])], NEAR).result()[0].verdict is Verdict.NEW
 
 
-def test_the_clock_of_a_server_may_be_set(store: Index, monkeypatch: pytest.MonkeyPatch) -> None:
-    from crawler_dedup.index.redis import client
-
-    with monkeypatch.context() as patched:
-        patched.setattr(client, "read_time", lambda _: 0.0)
-        assert isinstance(store.offer([page(1, 5)], NEAR).exception(), IndexUnusable)
-    assert store.offer([page(2, 5)], NEAR).result()[0].verdict is Verdict.NEW
-    assert store.offer([page(3, 5)], NEAR).result()[0].verdict is Verdict.DUPLICATE
+def test_a_lock_whose_holder_was_killed_is_waited_for_and_expires(store: Index, server: Server) -> None:
+    store.offer([page(1, 5)], NEAR).result()
+    (last,) = (name for name in server.key_names() if name[13:] == b"i")
+    server.run("SET", last[:13] + b"k", "killed", "PX", "300")
+    assert store.offer([page(2, 5)], NEAR).result()[0].verdict is Verdict.DUPLICATE
+    assert server.run("EXISTS", last[:13] + b"k") == 0
 
 
-def test_a_large_batch_is_decided_although_others_always_change_its_site(
-    address: ServerAddress, monkeypatch: pytest.MonkeyPatch
+def test_a_transaction_whose_lock_has_expired_changes_nothing(
+    store: Index, server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    commit, numbers = Client.commit, itertools.count(10_000)
-    with closing(open_backend(address)) as store, closing(open_backend(address)) as busy:
+    commit, locks = Client.commit, list[bytes]()
 
-        def commit_after_others(client: Client, changes: Changes) -> bool:
-            if changes.count > 20:  # whoever changes so much takes longer than others
-                number = next(numbers)
-                assert busy.offer([page(number, number)], NEAR).exception() is None
-            return commit(client, changes)
+    def lose_lock(client: Client, storage: ServerStorage, changes: list[Command]) -> bool:
+        if not locks:
+            locks.append(storage.keys.lock)
+            server.run("SET", storage.keys.lock, "another", "PX", "200")
+        return commit(client, storage, changes)
 
-        monkeypatch.setattr(Client, "commit", commit_after_others)
-        pages = [page(number, signature) for number, signature in enumerate(uniform(1, 250))]
-        decisions = store.offer(pages, NEAR).result()
-        assert [decision.key for decision in decisions] == [page.key for page in pages]
-        assert {decision.verdict for decision in decisions} == {Verdict.NEW}
-        assert verify(store, NEAR) == []
+    monkeypatch.setattr(Client, "commit", lose_lock)
+    assert store.offer([page(1, 5)], NEAR).result()[0].verdict is Verdict.NEW
+    assert len(store) == 1
+    assert server.run("EXISTS", *locks) == 0
 
 
-def test_one_call_has_a_bounded_number_of_pages_however_many_wait(
+def test_a_transaction_that_others_have_overtaken_three_times_locks_the_index(
+    store: Index, server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    commit, locked = Client.commit, list[bool]()
+
+    def overtake(client: Client, storage: ServerStorage, changes: list[Command]) -> bool:
+        locked.append(server.run("EXISTS", storage.keys.lock) == 1)
+        if not locked[-1]:
+            server.run("SET", storage.keys.count, "0")
+        return commit(client, storage, changes)
+
+    monkeypatch.setattr(Client, "commit", overtake)
+    assert store.offer([page(1, 5)], NEAR).result()[0].verdict is Verdict.NEW
+    assert locked == [False] * 3 + [True]
+    assert not any(name[13:] == b"k" for name in server.key_names())
+
+
+def test_a_transaction_has_a_bounded_number_of_pages_however_many_wait(
     address: ServerAddress, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     commit, sizes = Client.commit, []
 
-    def note_size(client: Client, changes: Changes) -> bool:
-        sizes.append(changes.count)
-        return commit(client, changes)
+    def note_size(client: Client, storage: ServerStorage, changes: list[Command]) -> bool:
+        sizes.append(sum(command[0] == b"APPEND" for command in changes))
+        return commit(client, storage, changes)
 
     monkeypatch.setattr(Client, "commit", note_size)
-    signatures = uniform(1, 2000)
+    signatures = uniform(1, 400)
     with closing(open_backend(address)) as store:
-        starts = range(0, 2000, 200)
-        batches = [[page(number, signatures[number]) for number in range(at, at + 200)] for at in starts]
+        batches = [[page(number, signatures[number]) for number in range(at, at + 40)] for at in range(0, 400, 40)]
         offers = [store.offer(batch, NEAR) for batch in batches]
         assert {decision.verdict for offer in offers for decision in offer.result()} == {Verdict.NEW}
-        assert len(store) == 2000
-    assert max(sizes) <= 250
+        assert len(store) == 400
+    assert 4 * 40 < max(sizes) <= 6 * 16 * 40  # each page has four keys, and two numbers
+
+
+def test_commands_change_a_few_pages_or_overrides_in_a_transaction(
+    address: ServerAddress, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    commit, sizes = Client.commit, []
+
+    def note_size(client: Client, storage: ServerStorage, changes: list[Command]) -> bool:
+        sizes.append(sum(len(command) for command in changes))
+        return commit(client, storage, changes)
+
+    monkeypatch.setattr(Client, "commit", note_size)
+    with closing(open_backend(address)) as store:
+        store.offer([page(number, signature) for number, signature in enumerate(uniform(1, 400))], NEAR).result()
+        sizes.clear()
+        overrides = [make_override("keep", [f"http://example.com/{number}"], number) for number in range(400)]
+        assert store.add_overrides(overrides) == 400
+        assert store.forget(lambda record: True, NEAR) == 400
+        assert store.remove_overrides(overrides) == 400
+        assert (len(store), store.list_overrides(), verify(store, NEAR)) == (0, [], [])
+    assert max(sizes) < 2_000
 
 
 def test_a_batch_that_fails_in_the_middle_is_answered_as_far_as_it_was_decided(tmp_path: Path) -> None:
@@ -522,7 +545,7 @@ def test_a_batch_that_fails_in_the_middle_is_answered_as_far_as_it_was_decided(t
         claiming = replace(context, next_claim=itertools.count(1).__next__)
         pages = [page(number, signature) for number, signature in enumerate(uniform(1, 5000))]
         offer = store.offer(pages, NEAR, claiming)
-        wait_for(lambda: len(store) >= 500)
+        wait_for(lambda: len(store) >= 250)
         server.kill()
         decisions = offer.result()
         assert [decision.key for decision in decisions] == [page.key for page in pages]

@@ -17,7 +17,7 @@ from click.testing import Result
 from msgspec.structs import replace
 
 from crawler_dedup import Deduplicator, Verdict
-from crawler_dedup.index.packing import pack, unpack
+from crawler_dedup.index.records import pack, unpack
 from crawler_dedup.signing.features import normalise
 from crawler_dedup.signing.initials import find_initials
 from crawler_dedup.signing.lexicon import Lexicon, lexicon_of

@@ -275,6 +275,38 @@ def test_a_short_article_above_long_comments_is_there() -> None:
     assert {OWN[0], OWN[1], *LONG} <= set(found)
 
 
+def test_an_article_among_comments_of_nearly_the_whole_page_is_there() -> None:
+    comments = "".join(f"<li class=comment><p>{text}</p><p>{text[::-1]}</p></li>" for text in LONG[1:])
+    article = f"<article><h1>Rain</h1><ul><li><a href=/before>Before</a></ul><div><p>{LONG[0]}</p></div></article>"
+    found = text_of(f"<main>{article}<div id=comments><h3>Answers</h3><ul>{comments}</ul></div></main>").splitlines()
+    assert set(LONG) <= set(found)
+
+
+def test_sections_outside_of_the_main_element_are_left_out() -> None:
+    sections = [f"<section><div><p>{text}</p></div></section>" for text in (" ".join(lines(35, 6)), *LONG[:3])]
+    found = text_of(f"<main>{''.join(sections[:3])}</main>{sections[3]}").splitlines()
+    assert LONG[1] in found
+    assert LONG[2] not in found
+
+
+def test_sections_with_many_links_are_left_out() -> None:
+    sections = "".join(f"<section><div><p>{text}</p></div></section>" for text in (" ".join(lines(35, 6)), *LONG[:3]))
+    links = "".join(f"<p><a href=/{number}>The sea, page {number}</a></p>" for number in range(16))
+    found = text_of(f"{sections}<section><div><p>{LONG[4]}</p><p>{LONG[5]}</p>{links}</div></section>").splitlines()
+    assert LONG[2] in found
+    assert LONG[4] not in found
+
+
+def test_different_links_between_texts_of_a_page_are_there() -> None:
+    links = [
+        f"<li><a href=/{number}>{text}</a></li>" for number, text in enumerate(("reeds", "sedges", "rushes", "mosses"))
+    ]
+    found = text_of(
+        f"<div><p>{LONG[0]}</p><p>{LONG[1]}</p><ul>{''.join(links)}</ul><p>{LONG[2]}</p></div>"
+    ).splitlines()
+    assert {"reeds", "mosses"} <= set(found)
+
+
 def test_long_names_of_classes_are_not_remembered() -> None:
     tracemalloc.start()
     try:

@@ -12,8 +12,7 @@ from lxml import html
 
 from crawler_dedup import Config
 from crawler_dedup.index.opening import open_index
-from crawler_dedup.inspection.comparison import find_fetched_lacks
-from crawler_dedup.inspection.sites import find_sites_then
+from crawler_dedup.inspection.comparison import find_fetched_lacks, find_sites_then
 from crawler_dedup.journal.reader import Journals
 from crawler_dedup.signing.signer import Signer, config_from_spec
 from tests.support.crawling import SITE_SPIDER, run_script

@@ -16,8 +16,7 @@ from crawler_dedup.cli.index import count_contents
 from crawler_dedup.index.lmdb.buckets import Buckets
 from crawler_dedup.index.lmdb.index import DirectoryIndex
 from crawler_dedup.index.overrides import make_override
-from crawler_dedup.index.packing import pack, unpack
-from crawler_dedup.index.records import Record
+from crawler_dedup.index.records import Record, pack, unpack
 from crawler_dedup.rules.counts import can_read
 from crawler_dedup.transfer import Export
 from tests.support.crawling import article

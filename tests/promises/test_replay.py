@@ -41,7 +41,7 @@ from tests.support.examples import examples
 from tests.support.indexing import FILING
 from tests.support.places import Places
 from tests.support.recording import Event, read_events
-from tests.support.servers import declare_dead
+from tests.support.servers import end_signs_of_life
 from tests.support.verification import verify
 from tests.support.workers import Nothing, Worker
 
@@ -143,7 +143,7 @@ class _Crowd:
         COUNTED["kills in the middle"] += worker.kill() is Nothing
         self._workers[slot] = None
         if isinstance(self._location, ServerAddress):  # otherwise the system reports that it is dead
-            declare_dead(self._location, self._runs[slot])
+            end_signs_of_life(self._location, self._runs[slot])
 
     def forget(self, slot: int, page: SignedPage) -> None:
         self._worker(slot).send("forget", self._now, page.url)

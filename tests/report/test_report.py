@@ -525,7 +525,7 @@ def test_a_call_that_cannot_be_answered_is_refused_with_a_sentence(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     calls: list[tuple[Callable[[Path], object], list[str], str]] = [
-        (make_index, ["--run", "0000000a"], "Nothing is known of a run 0000000a"),
+        (make_index, ["--run", "0000000a"], "There is no run 0000000a"),
         (make_index, ["--run", "news"], "'news' is not the number of a run"),
         (make_index, ["--journal", "none.jsonl"], "none.jsonl cannot be read"),
         (make_index, ["-o", "no/such/folder.html"], "No such file or directory"),

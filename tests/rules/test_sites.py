@@ -13,10 +13,8 @@ from hypothesis import strategies as st
 
 from crawler_dedup import SignedPage
 from crawler_dedup.index.profiles import StoredSite
-from crawler_dedup.rules import matcher
 from crawler_dedup.rules.counts import SiteCounts, can_read, learn_sites
 from crawler_dedup.rules.limits import MAX_COUNTERS, MIN_PAGES
-from crawler_dedup.rules.matcher import SiteCounter
 from crawler_dedup.rules.sites import UNKNOWN_SITE, SiteProfile, decode_profile, hash_part
 from crawler_dedup.signing.limits import MAX_LINKS
 from crawler_dedup.signing.links import Links, unpack_links
@@ -227,23 +225,6 @@ def test_counts_continue_whenever_they_are_stored_and_read(pages: list[SignedPag
         resumed.add(page_of_site)
         assert resumed.encode() == counts.encode()
         assert (resumed.pages_counted, resumed.make_snapshot()) == (counts.pages_counted, counts.make_snapshot())
-
-
-def test_pages_of_many_sites_are_counted_alike_however_little_stays_decoded(monkeypatch: pytest.MonkeyPatch) -> None:
-    def count(counter: SiteCounter) -> list[tuple[bytes, bytes]]:
-        results, counts = [], dict.fromkeys((b"a", b"b"), b"")
-        for number in range(2 * MIN_PAGES):
-            site = b"ab"[number % 2 :][:1]
-            results.append(counter.count(page(number), site, number // 2, counts[site]))
-            counts[site] = results[-1][0]
-        return results
-
-    expected = count(SiteCounter())
-    assert sum(bool(published) for _, published in expected) == 2
-    monkeypatch.setattr(matcher, "_DECODED_BYTES", 0)
-    counter = SiteCounter()
-    assert count(counter) == expected
-    assert not counter._decoded
 
 
 @pytest.mark.parametrize(("blocks", "links"), [(b"12345", b""), (b"", b"123"), (b"1234567", b"1234")])

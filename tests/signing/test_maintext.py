@@ -106,6 +106,7 @@ def test_text_that_only_looks_like_attributes_is_not_counted() -> None:
         f"<p{attributes(100)}>" * 5_000,
         "<p" + " a=1" * 50_000 + ">",
         " " * 50_000,
+        "\0" * 50_000,
     ]:
         check_attributes(markup)
 

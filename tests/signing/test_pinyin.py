@@ -13,8 +13,7 @@ from crawler_dedup import ConfigError
 from crawler_dedup.signedpage import Signature
 from crawler_dedup.signing.initials import LETTERS
 from crawler_dedup.signing.schemes import scheme_of
-from crawler_dedup.signing.schemes.pinyin import MAX_LETTERS, MAX_PROBES, Pinyin
-from crawler_dedup.signing.schemes.windowvectors import Layout, VectorIndex
+from crawler_dedup.signing.schemes.pinyin import MAX_LETTERS, MAX_PROBES, Layout, Pinyin, VectorIndex
 from tests.support.chinese import chinese, with_homophones
 from tests.support.prose import prose, sentences, text_of
 from tests.support.reference import slow_mixed
@@ -110,7 +109,7 @@ def test_size_and_keys_grow_with_the_letters_and_probes_do_not(name: str, letter
 
 
 def test_equal_windows_match_however_many_have_the_same_half(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("crawler_dedup.signing.schemes.windowvectors.MAX_PAIRS", 100)
+    monkeypatch.setattr("crawler_dedup.signing.schemes.pinyin.MAX_PAIRS", 100)
     source = np.random.default_rng(2)
     vectors = np.unique(np.uint64(7) << np.uint64(32) | source.integers(0, 2**32, 5_000, dtype=np.uint64))
     index = VectorIndex(Layout(16, 15), vectors, 4)

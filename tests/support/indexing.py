@@ -21,7 +21,7 @@ from crawler_dedup.index.location import Location
 from crawler_dedup.index.opening import open_or_create_index
 from crawler_dedup.index.profiles import Snapshot
 from crawler_dedup.permutedtables import distance
-from crawler_dedup.rules.matcher import SiteCounter
+from crawler_dedup.rules.matcher import RuleMatcher
 from crawler_dedup.signing.lookup import Lookup
 from crawler_dedup.signing.schemes import SimHash
 from tests.support import processes
@@ -116,10 +116,8 @@ class ByDistance(Lookup):
     def __init__(self, max_distance: int = 3) -> None:
         super().__init__(SimHash(max_distance))
         self.max_distance = max_distance
-        self._counter = SiteCounter()
 
-    def count(self, page: SignedPage, site: bytes, pages_counted: int, counts: bytes) -> tuple[bytes, bytes]:
-        return self._counter.count(page, site, pages_counted, counts)
+    count = staticmethod(RuleMatcher.count)
 
     def prepare(self, page: SignedPage, _: Snapshot) -> SignedPage:
         return page

@@ -9,7 +9,7 @@ from __future__ import annotations
 import pickle
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from typing import Any, NamedTuple
 
 import lmdb
@@ -54,7 +54,7 @@ def read_events(location: Location) -> list[Event]:
     if isinstance(location, ServerAddress):
         from crawler_dedup.index.redis.connection import ServerConnection
 
-        with ServerConnection(location) as connection:
+        with closing(ServerConnection(location)) as connection:
             return [pickle.loads(content) for content in connection.call(b"LRANGE", _events_key(location), 0, -1)]
     store = DirectoryIndex.attach(location)
     try:
@@ -108,7 +108,7 @@ class _Recorder:
         from crawler_dedup.index.redis.writer import Writer
 
         def record(tables: Any, content: bytes) -> None:
-            tables._storage._changes.commands.append((b"RPUSH", _events_key(address), content))
+            tables._storage._commands.append((b"RPUSH", _events_key(address), content))
 
         self._record_jobs(Writer, record)
         self._note_deaths(ServerStorage)
@@ -156,6 +156,7 @@ class _Process:
             from crawler_dedup.index.redis import runs as server_runs
 
             for module in (server_runs, server_index):
+                server_runs.RENEWAL_SECONDS = 0
                 setattr(module, "read_time", lambda _: clocks.time())  # noqa: B010  (a name that the module has imported)
         self._clocks = clocks
         self._recorder = _Recorder()
@@ -186,7 +187,7 @@ class _Process:
             return self._deduplicator.submit(pages, claim=claim)
 
     def show_life(self, _: None) -> bool:
-        """Show that the run is alive, as a thread does every five seconds."""
+        """Show that the run is alive, as a thread does every second."""
         return self._deduplicator._opened.run.show_life()
 
     def forget(self, url: str) -> int:

@@ -10,7 +10,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -148,13 +148,11 @@ def serving(directory: Path, *options: str) -> Iterator[Server]:
         server.stop()
 
 
-def declare_dead(address: ServerAddress, run: int) -> None:
-    """Declare a run on a server dead, as another run does if there was no sign of life for long."""
-    from crawler_dedup.index.redis import scripts
+def end_signs_of_life(address: ServerAddress, run: int) -> None:
+    """Let the sign of life of a run on a server expire, as it does if the run gives none for long."""
     from crawler_dedup.index.redis.connection import ServerConnection
-    from crawler_dedup.index.redis.keys import Keys, meta_key
+    from crawler_dedup.index.redis.keys import Keys, read_meta
 
-    with ServerConnection(address) as connection:
-        epoch: bytes = connection.call(b"HGET", meta_key(address), b"epoch")
-        keys = Keys(address, epoch)
-        connection.evaluate(scripts.RELEASE, [keys.meta], [epoch, keys.prefix, run.to_bytes(RUN_NAME_BYTES, "big")])
+    with closing(ServerConnection(address)) as connection:
+        keys = Keys(address, read_meta(connection)[0] or b"")
+        connection.call(b"DEL", keys.life(run.to_bytes(RUN_NAME_BYTES, "big")))

@@ -101,7 +101,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if given.life:
         from crawler_dedup.index.redis import runs
 
-        runs.LIFE_SECONDS, runs.BEAT_SECONDS = given.life, given.life / 10
+        runs.LIFE_SECONDS, runs.BEAT_SECONDS, runs.RENEWAL_SECONDS = given.life, given.life / 10, 0
     settings = get_project_settings()
     command_line = {
         "AUTOTHROTTLE_ENABLED": False,

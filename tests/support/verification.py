@@ -15,7 +15,7 @@ from crawler_dedup.index.records import hash_scope, name_page
 from crawler_dedup.index.transaction import Transaction
 
 if TYPE_CHECKING:
-    from crawler_dedup.index.redis.client import Client
+    from crawler_dedup.index.redis.storage import ServerStorage
 
 
 def verify(pages: Index, filing: Filing) -> list[str]:
@@ -30,10 +30,11 @@ def verify(pages: Index, filing: Filing) -> list[str]:
 
 
 def _find_problems(pages: Transaction, filing: Filing) -> list[str]:
-    client: Client = pages._storage._client  # type: ignore[attr-defined]
+    storage: ServerStorage = pages._storage  # type: ignore[assignment]
+    keys = storage.keys
     items = list(pages.items())
     readable = [(number, record) for number, record in items if record is not None]
-    numbers, tables = (_read_buckets(client, client.keys.prefix + letter) for letter in (b"n", b"b"))
+    numbers, tables = (_read_buckets(storage, keys.prefix + letter) for letter in (b"n", b"b"))
     expected = Counter[tuple[bytes, int]]()
     filed: dict[tuple[int, int], list[bytes]] = {}
     for number, record in readable:
@@ -41,12 +42,12 @@ def _find_problems(pages: Transaction, filing: Filing) -> list[str]:
         places = [place_of_name(name) for name in (name_page(page.scope, page.key), *record.aliases)]
         if record.is_representative:
             places.append(place_of_signature(scope, page.signature))
-            filed.setdefault((scope, page.signature), client.keys.bucket_names(SIGNATURES, scope, filing.keys(page)))
+            filed.setdefault((scope, page.signature), keys.buckets(SIGNATURES, scope, filing.keys(page)))
         entries = [place_entry(place, number) for place in places]
         if title := filing.title_key(page):  # of a frequent title, not all records are filed
             key, payload = place_entry(place_of_signature(scope, title), number)
-            entries += [(key, payload)] * numbers[client.keys.bucket_names(NUMBERS, 0, [key])[0], payload]
-        expected.update((client.keys.bucket_names(NUMBERS, 0, [key])[0], payload) for key, payload in entries)
+            entries += [(key, payload)] * numbers[keys.buckets(NUMBERS, 0, [key])[0], payload]
+        expected.update((keys.buckets(NUMBERS, 0, [key])[0], payload) for key, payload in entries)
     wrong = {
         "records cannot be read": len(items) - len(readable),
         "entries of the numbers are missing": (expected - numbers).total(),
@@ -54,15 +55,16 @@ def _find_problems(pages: Transaction, filing: Filing) -> list[str]:
         "sites cannot be read": pages.sites.count_unreadable(),
         "entries are in the tables that should be elsewhere": tables
         != Counter((name, signature) for (_, signature), names in filed.items() for name in names),
-        "is not the number of records": len(items) - client.read_state().records,
+        "is not the number of records": len(items) - pages.count(),
         "entries of runs cannot be read": pages.runs.count_unreadable(),
     }
     return [f"{int(count)} {what}." for what, count in wrong.items() if count]
 
 
-def _read_buckets(client: Client, prefix: bytes) -> Counter[tuple[bytes, int]]:
+def _read_buckets(storage: ServerStorage, prefix: bytes) -> Counter[tuple[bytes, int]]:
     """Count the payloads of the buckets whose names begin with *prefix*, each with the name of its bucket."""
-    names = client.call(b"KEYS", prefix + b"*")
-    contents = client.call(b"MGET", *names) if names else ()
+    call = storage._client.connection.call
+    names = call(b"KEYS", prefix + b"*")
+    contents = call(b"MGET", *names) if names else ()
     payloads = (np.frombuffer(content, dtype="<u8").tolist() for content in contents)
     return Counter((name, payload) for name, some in zip(names, payloads, strict=True) for payload in some)

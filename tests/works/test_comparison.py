@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crawler_dedup.works import comparison
-from crawler_dedup.works.letters import find_scheme, read_letters
+from crawler_dedup.works.comparison import find_scheme, read_letters
 from crawler_dedup.works.library import FoundWork, Library
 from tests.support.chinese import chinese, in_other_writing, with_homophones
 from tests.support.prose import ODD, prose

@@ -13,8 +13,16 @@ from crawler_dedup.batch.decide import PickedPages, PlacedDecision, RememberingM
 from crawler_dedup.batch.learning import snapshot_site
 from crawler_dedup.batch.neighbours import Places
 from crawler_dedup.batch.readers.records import Columns, PassedOver, read_fields
-from crawler_dedup.batch.rows import StoredPages
-from crawler_dedup.batch.shard import COLUMNS, SCHEMA, UNSIGNED, arrow_schema, columns_of, decode_page, make_batches
+from crawler_dedup.batch.shard import (
+    COLUMNS,
+    SCHEMA,
+    UNSIGNED,
+    StoredPages,
+    arrow_schema,
+    columns_of,
+    decode_page,
+    make_batches,
+)
 from crawler_dedup.batch.sign import sign_page
 from crawler_dedup.batch.spark.linking import Batches
 from crawler_dedup.config import Config
@@ -90,7 +98,7 @@ def decide_groups(
         batches: the rows, ascending.
         matcher: the matcher, which has the scheme and the rules.
         profiles: what is known about the sites.
-        order: in which order pages are decided (:data:`~crawler_dedup.batch.rows.ORDERS`); ``""``: by their rows.
+        order: in which order pages are decided (:data:`~crawler_dedup.batch.shard.ORDERS`); ``""``: by their rows.
         memory: bytes that kept pages of a partition may take.
     """
     order_keys: list[Places] = [np.empty(0, dtype=np.int64)]

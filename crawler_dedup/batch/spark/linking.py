@@ -16,8 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from crawler_dedup.batch.neighbours import Places, Runs, Table, flag_near
-from crawler_dedup.batch.rows import KeyEntries, prepare_page
-from crawler_dedup.batch.shard import TEXT, arrow_schema, decode_page
+from crawler_dedup.batch.shard import TEXT, KeyEntries, arrow_schema, decode_page, prepare_page
 from crawler_dedup.hashes import Numbers, sort_distinct
 from crawler_dedup.index.profiles import FrozenProfiles
 from crawler_dedup.permutedtables import BITS

@@ -125,12 +125,6 @@ class Buckets:
                 expected = number + 1 if len(chunk) == _size(number) else -1
                 yield (int.from_bytes(bucket[:4], "big"), _key_of(bucket), _payloads(chunk))
 
-    def salvage(self, txn: lmdb.Transaction) -> Iterator[Numbers]:
-        """Yield all payloads, also of chunks that are damaged."""
-        with txn.cursor(db=self.db) as cursor:
-            for _, chunk in cursor:
-                yield _payloads(bytes(chunk)[: len(chunk) // 8 * 8])
-
     def tally(self, txn: lmdb.Transaction) -> Tally:
         """Tally all entries. Raises the errors of :meth:`chunks`."""
         total, chunks = Tally(), self.chunks(txn)

@@ -20,6 +20,7 @@ import lmdb
 from crawler_dedup.errors import IndexUnusable
 from crawler_dedup.index.jobs import Job, JobThread
 from crawler_dedup.index.runs import Alive
+from crawler_dedup.index.storage import NO_NEEDS, Needs
 
 _READERS_INTERVAL = 60.0
 _PROMPT = 0.01
@@ -58,7 +59,7 @@ class Committer(JobThread):
         self._locked_out_since = math.inf
         self._start()
 
-    def submit(self, job: _Run, *, urgent: bool = True, size: int = 1) -> Future[Any]:
+    def submit(self, job: _Run, *, urgent: bool = True, needs: Needs = NO_NEEDS) -> Future[Any]:
         """Run *job* in the next transaction; the future is done once the transaction is on disk.
 
         Raises:
@@ -66,7 +67,7 @@ class Committer(JobThread):
         """
         if urgent and time.monotonic() > self._locked_out_since + _STUCK:
             raise IndexUnusable("The index is locked by another process.")
-        return super().submit(job, urgent=urgent, size=size)
+        return super().submit(job, urgent=urgent, needs=needs)
 
     def _write(self) -> None:
         self._commit(None)

@@ -71,7 +71,6 @@ class Environment:
         self._files = OpenFiles(directory, map_size, readonly=readonly)
         self._lmdb = self._files.env
         self.alive: Alive = {}
-        self._last_header: tuple[bytes | None, Header | None] = None, None
         require, complete = self._files.require_intact, partial(complete_file, self._lmdb, directory)
         self._committer = None if readonly else Committer(self._lmdb, self._explain, require, complete, self.alive)
 
@@ -196,13 +195,10 @@ class Environment:
         stored = txn.get(HEADER, db=self.meta)
         if stored is None:
             return None
-        content, header = self._last_header  # replaced in one step: several threads read it
-        if content != stored:
-            try:
-                content, header = self._last_header = bytes(stored), decode_header(stored)
-            except msgspec.DecodeError as error:
-                raise damaged_error(self.directory, error) from error
-        return header
+        try:
+            return decode_header(stored)
+        except msgspec.DecodeError as error:
+            raise damaged_error(self.directory, error) from error
 
     def _write_header(self, txn: lmdb.Transaction, header: Header, fresh: bool) -> Header:
         """Empty the index if *fresh*; write *header* unless there is a header, and return the one that is stored then."""

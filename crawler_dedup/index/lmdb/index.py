@@ -17,13 +17,14 @@ from crawler_dedup.index.index import Index
 from crawler_dedup.index.jobs import WRITE_SECONDS
 from crawler_dedup.index.lmdb.engine import KEEP_MAP_SIZE, disk_bytes
 from crawler_dedup.index.lmdb.environment import Environment
-from crawler_dedup.index.lmdb.runlocks import RunLock, lock_file, remove_dead_locks
+from crawler_dedup.index.lmdb.locks import RunLock, lock_file, remove_dead_locks
 from crawler_dedup.index.lmdb.storage import Databases, DirectoryStorage
 from crawler_dedup.index.lmdb.verification import find_problems
-from crawler_dedup.index.packing import RecentRows
+from crawler_dedup.index.overrides import KnownOverrides
 from crawler_dedup.index.profiles import FrozenProfiles
 from crawler_dedup.index.protocols import Filing
 from crawler_dedup.index.runs import Alive, Run
+from crawler_dedup.index.storage import NO_NEEDS, Needs
 from crawler_dedup.index.transaction import Transaction
 from crawler_dedup.system.callbacks import Advance, ignore_progress
 
@@ -38,7 +39,7 @@ class DirectoryIndex(Index):
         self.environment = environment
         self._databases = Databases(environment)
         self._frozen = frozen
-        self._recent = RecentRows()
+        self._known = KnownOverrides()
 
     @classmethod
     def open(
@@ -144,11 +145,16 @@ class DirectoryIndex(Index):
         job: Callable[[Transaction], _T],
         *,
         urgent: bool = True,
-        size: int = 1,  # noqa: ARG002  (a transaction may have any number of pages)
+        needs: Needs = NO_NEEDS,  # noqa: ARG002  (reading costs no round trips)
     ) -> Future[_T]:
         return self.environment.submit(partial(self._run, job), urgent=urgent)
 
-    def _write(self, job: Callable[[Transaction], _T], timeout: float = WRITE_SECONDS) -> _T:
+    def _write(
+        self,
+        job: Callable[[Transaction], _T],
+        timeout: float = WRITE_SECONDS,
+        needs: Needs = NO_NEEDS,  # noqa: ARG002
+    ) -> _T:
         return self.environment.write(partial(self._run, job), timeout)
 
     def _run(self, job: Callable[[Transaction], _T], txn: lmdb.Transaction) -> _T:
@@ -160,4 +166,4 @@ class DirectoryIndex(Index):
             yield self._transaction(txn, {})
 
     def _transaction(self, txn: lmdb.Transaction, alive: Alive) -> Transaction:
-        return Transaction(DirectoryStorage(self._databases, txn), alive, self._recent, self._frozen)
+        return Transaction(DirectoryStorage(self._databases, txn), alive, self._known, self._frozen)

@@ -22,7 +22,7 @@ from crawler_dedup.index.layout import (
 )
 from crawler_dedup.index.lmdb.buckets import Buckets
 from crawler_dedup.index.lmdb.environment import Environment
-from crawler_dedup.index.lmdb.runlocks import is_run_alive
+from crawler_dedup.index.lmdb.locks import is_run_alive
 from crawler_dedup.index.storage import Storage
 
 

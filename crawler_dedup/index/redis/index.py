@@ -3,36 +3,31 @@
 from __future__ import annotations
 
 import os
-import threading
-from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from typing import TypeVar
 
 import msgspec
 
 from crawler_dedup.decision import NO_ANSWER, Decision, Verdict
-from crawler_dedup.errors import IndexMissing, IndexUnusable
+from crawler_dedup.errors import IndexGone, IndexMissing, IndexUnusable
 from crawler_dedup.index.decider import RunContext
 from crawler_dedup.index.header import FORMAT, FileFigures, Header, check_header
 from crawler_dedup.index.index import Index
 from crawler_dedup.index.jobs import WRITE_SECONDS, wait_for
 from crawler_dedup.index.location import ServerAddress
-from crawler_dedup.index.packing import RecentRows
+from crawler_dedup.index.overrides import KnownOverrides
 from crawler_dedup.index.profiles import FrozenProfiles
 from crawler_dedup.index.protocols import Filing, Matcher
 from crawler_dedup.index.records import Record
-from crawler_dedup.index.redis import creation, scripts
-from crawler_dedup.index.redis.changelog import State
-from crawler_dedup.index.redis.client import Client
-from crawler_dedup.index.redis.connection import ServerConnection, read_time
-from crawler_dedup.index.redis.keys import Keys, meta_key
-from crawler_dedup.index.redis.readahead import Offers
-from crawler_dedup.index.redis.runs import ServerRun, show_life_soon
-from crawler_dedup.index.redis.storage import UNDIVIDED, ServerStorage
-from crawler_dedup.index.redis.writer import MOST_JOBS, MOST_PAGES, Writer
+from crawler_dedup.index.redis.connection import ServerConnection, read_time, require_server
+from crawler_dedup.index.redis.keys import LAYOUT, Keys, make_epoch, meta_key, read_header, read_meta
+from crawler_dedup.index.redis.runs import ServerRun
+from crawler_dedup.index.redis.storage import Client, ServerStorage
+from crawler_dedup.index.redis.writer import MOST_PAGES, Writer
 from crawler_dedup.index.runs import Alive
+from crawler_dedup.index.storage import NO_NEEDS, Needs
 from crawler_dedup.index.transaction import Transaction
 from crawler_dedup.signedpage import SignedPage
 from crawler_dedup.system.logs import logger_without_credentials
@@ -40,10 +35,10 @@ from crawler_dedup.system.logs import logger_without_credentials
 logger = logger_without_credentials("crawler_dedup.index")
 
 _T = TypeVar("_T")
-READING_BYTES = 16 << 20
-"""Bytes of an index that a command keeps in memory at most, by default."""
 _CLOSE_SECONDS = 10.0
-_QUICK_SECONDS = 0.2  # short, because the event loop waits for it
+_QUICK_SECONDS = 0.2  # a crawl that begins waits for it
+_REMOVED = 500
+_MEASURED = 1_000
 
 
 class ServerIndex(Index):
@@ -52,21 +47,19 @@ class ServerIndex(Index):
     Args:
         address: the address of the index.
         header: the header of the index.
-        cache_bytes: how many bytes of the index this process keeps in memory at most.
         frozen: what decisions know about sites, instead of what the index knows; nothing is learned then.
         readonly: whether the index is only read.
         fails_if_emptied: whether reading fails once the index was emptied. If not, as in a crawl, the empty index is used.
     """
 
-    _open: dict[ServerAddress, int] = {}  # noqa: RUF012  (how often each index is open in this process)
-    _counting = threading.Lock()
+    changed_at_once = MOST_PAGES
+    _open: list[tuple[int, ServerAddress]] = []  # noqa: RUF012  (process and address of each open index)
 
     def __init__(
         self,
         address: ServerAddress,
         header: Header,
         *,
-        cache_bytes: int = READING_BYTES,
         frozen: FrozenProfiles | None = None,
         readonly: bool = False,
         fails_if_emptied: bool = False,
@@ -78,16 +71,10 @@ class ServerIndex(Index):
         self._epoch = b""
         self._quick = ServerConnection(address, _QUICK_SECONDS)
         self._is_closed = False
-        self._offers: Offers = deque(maxlen=MOST_JOBS)
-        self._recent = RecentRows()
-        self._writer = None if readonly else Writer(self._make_client(cache_bytes), self._begin, self._make_transaction)
-        with self._counting:
-            self._open[address] = self._open.get(address, 0) + 1
-
-    def _make_client(self, cache_bytes: int) -> Client:
-        client = Client(self.address, self.header, cache_bytes, may_assume=True)
-        client.runs_changed = show_life_soon
-        return client
+        self._known = KnownOverrides()
+        self._writer = None if readonly else Writer(Client(address, header), self._make_transaction)
+        self._opening = os.getpid(), address
+        self._open.append(self._opening)
 
     @classmethod
     def open(
@@ -97,7 +84,6 @@ class ServerIndex(Index):
         libraries: Mapping[str, str],
         *,
         fresh: bool,
-        cache_bytes: int,
         frozen: FrozenProfiles | None = None,
     ) -> ServerIndex:
         """Open or create the index at *address*.
@@ -106,7 +92,6 @@ class ServerIndex(Index):
             spec: what signatures depend on; must equal the header's.
             libraries: versions that a new header gets; other versions in an existing one are only warned about.
             fresh: empty it first, unless this process has it open already.
-            cache_bytes: how many bytes of the index this process keeps in memory at most.
             frozen: what decisions know about sites, instead of what the index knows; nothing is learned then.
 
         Raises:
@@ -114,11 +99,14 @@ class ServerIndex(Index):
             IndexUnusable: it cannot be opened.
         """
         ours = Header(FORMAT, dict(spec), dict(libraries))
-        if fresh and not cls.is_open(address):
-            creation.empty(address, ours)
-        theirs = creation.begin(address, ours)
+        with closing(ServerConnection(address)) as connection:
+            if warning := require_server(connection):
+                logger.warning("%s", warning)
+            if fresh and (os.getpid(), address) not in cls._open:
+                _empty(connection, ours)
+            theirs = _begin(connection, ours)
         check_header(str(address), theirs, ours)
-        return cls(address, theirs, cache_bytes=cache_bytes, frozen=frozen)
+        return cls(address, theirs, frozen=frozen)
 
     @classmethod
     def attach(
@@ -135,19 +123,18 @@ class ServerIndex(Index):
             IndexMismatch: the header has another *spec*, format or kind.
             IndexUnusable: it cannot be opened.
         """
-        header = creation.read_header(address)
+        with closing(ServerConnection(address)) as connection:
+            header = read_header(connection.address, read_meta(connection))
+        if header is None:
+            raise IndexMissing(f"There is no index in {address}.")
         check_header(str(address), header, header.expected(spec))
         return cls(address, header, readonly=readonly, fails_if_emptied=True)
-
-    @classmethod
-    def is_open(cls, address: ServerAddress) -> bool:
-        """Return whether this process has the index at *address* open."""
-        return bool(cls._open.get(address))
 
     @staticmethod
     def is_at(address: ServerAddress) -> bool:
         """Return whether there is an index at *address*. Raises :class:`IndexUnusable` without the server."""
-        return creation.is_at(address)
+        with closing(ServerConnection(address)) as connection:
+            return read_meta(connection)[1] is not None
 
     @property
     def name(self) -> str:
@@ -155,7 +142,22 @@ class ServerIndex(Index):
 
     @property
     def stored_bytes(self) -> int:
-        return measure_bytes(self._quick)
+        """Estimate the size from a sample of the keys, or measure all keys if they are few."""
+        prefix, connection = self._keys().prefix, self._quick
+        cursor, names = b"", list[bytes]()
+        while cursor != b"0" and len(names) < _MEASURED:
+            cursor, some = connection.call(b"SCAN", cursor or b"0", b"COUNT", _MEASURED)
+            names += some
+        own = [(b"MEMORY", b"USAGE", name) for name in names if name.startswith(prefix)]
+        *sizes, total = connection.run(*own, (b"DBSIZE",))
+        return sum(size or 0 for size in sizes) * max(int(total), 1) // max(len(names), 1)
+
+    def _keys(self) -> Keys:
+        self._quick.ensure()
+        epoch = read_meta(self._quick)[0]
+        if epoch is None:
+            raise IndexMissing(f"There is no index in {self.address}.")
+        return Keys(self.address, epoch)
 
     def measure(self) -> FileFigures | None:
         return None
@@ -164,11 +166,10 @@ class ServerIndex(Index):
         if self._is_closed:
             return
         self._is_closed = True
-        with self._counting:
-            self._open[self.address] = self._open.get(self.address, 1) - 1
+        self._open.remove(self._opening)
         if self._writer is not None:
             self._writer.close(_CLOSE_SECONDS)
-        self._quick.drop()
+        self._quick.close()
 
     def begin_run(self) -> ServerRun:
         return ServerRun(ServerConnection(self.address), self.header)
@@ -184,119 +185,103 @@ class ServerIndex(Index):
         *,
         aliases: Mapping[str, str] | None = None,
     ) -> Future[list[Decision]]:
-        def offer(pages: Sequence[SignedPage]) -> Future[list[Decision]]:
-            self._offers.append((pages, matcher))
-            return Index.offer(self, pages, matcher, context, aliases=aliases)
-
-        return offer(pages) if len(pages) <= UNDIVIDED else offer_in_pieces(offer, pages, MOST_PAGES)
+        """Decide as :meth:`Index.offer`, in a transaction for every few pages. If some fail, their pages stay unchecked."""
+        pieces = [pages[at : at + MOST_PAGES] for at in range(0, len(pages), MOST_PAGES)] or [pages]
+        offers = [Index.offer(self, piece, matcher, context, aliases=aliases) for piece in pieces]
+        return offers[0] if len(offers) == 1 else _combine(offers, pieces)
 
     def merge(self, records: Sequence[Record], filing: Filing) -> int:
         parts = (records[at : at + MOST_PAGES] for at in range(0, len(records), MOST_PAGES))
         return sum(Index.merge(self, part, filing) for part in parts)
 
     def _now(self) -> int:
-        with ServerConnection(self.address) as connection:
+        with closing(ServerConnection(self.address)) as connection:
             return int(read_time(connection))
 
-    def _submit(self, job: Callable[[Transaction], _T], *, urgent: bool = True, size: int = 1) -> Future[_T]:
+    def _submit(self, job: Callable[[Transaction], _T], *, urgent: bool = True, needs: Needs = NO_NEEDS) -> Future[_T]:
         if self._writer is None:
             raise IndexUnusable("The index is open for reading only.")
-        return self._writer.submit(job, urgent=urgent, size=size)
+        return self._writer.submit(job, urgent=urgent, needs=needs)
 
-    def _write(self, job: Callable[[Transaction], _T], timeout: float = WRITE_SECONDS) -> _T:
-        return wait_for(self._submit(job), timeout, f"The index in {self.address} does not answer.")
+    def _write(self, job: Callable[[Transaction], _T], timeout: float = WRITE_SECONDS, needs: Needs = NO_NEEDS) -> _T:
+        return wait_for(self._submit(job, needs=needs), timeout, f"The index in {self.address} does not answer.")
 
     @contextmanager
     def _read(self) -> Iterator[Transaction]:
-        client = Client(self.address, self.header, READING_BYTES)
+        client = Client(self.address, self.header)
         try:
-            client.prepare()
+            storage = client.read()
             if self._fails_if_emptied:
-                self._epoch = self._epoch or client.epoch
-                client.require_epoch(self._epoch)
-            yield self._make_transaction(ServerStorage(client, self.header, deque(), is_reading=True), {})
+                self._epoch = self._epoch or client.keys.epoch
+                if self._epoch != client.keys.epoch:
+                    raise IndexGone(f"The index in {self.address} was emptied meanwhile.")
+            yield self._make_transaction(storage, {})
         except msgspec.DecodeError as error:
             raise client.damaged_error(error) from error
         finally:
-            client.close()
-
-    def _begin(self, client: Client) -> ServerStorage:
-        return ServerStorage(client, self.header, self._offers)
+            client.connection.close()
 
     def _make_transaction(self, storage: ServerStorage, alive: Alive) -> Transaction:
-        return Transaction(storage, alive, self._recent, self._frozen)
+        return Transaction(storage, alive, self._known, self._frozen)
 
     def __len__(self) -> int:
-        epoch = self._quick.call(b"HGET", meta_key(self.address), b"epoch")
-        state = epoch and self._quick.call(b"GET", Keys(self.address, epoch).state)
-        return State.decode(state).records if state else 0
+        return max(0, int(self._quick.call(b"GET", self._keys().count) or 0))
 
 
-def _forget_open() -> None:
-    """Forget, in a child process, which indexes its parent has open."""
-    ServerIndex._open.clear()
-    ServerIndex._counting = threading.Lock()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forget_open)
-
-
-def offer_in_pieces(
-    offer: Callable[[Sequence[SignedPage]], Future[list[Decision]]], pages: Sequence[SignedPage], size: int
+def _combine(
+    offers: Sequence[Future[list[Decision]]], pieces: Sequence[Sequence[SignedPage]]
 ) -> Future[list[Decision]]:
-    """Offer *pages* in pieces of *size*, each after the piece before it was decided; return a future of all decisions.
+    """Return a future of the decisions of *offers*, one for each of *pieces*, which end in their order.
 
-    It fails if the first piece fails. If only the first pages of a piece are decided, the next piece begins after these.
+    It fails if all of them fail. If some do, their pages stay unchecked.
     """
     combined: Future[list[Decision]] = Future()
     combined.set_running_or_notify_cancel()
-    decided: list[Decision] = []
 
-    def offer_next() -> None:
-        try:
-            piece = offer(pages[len(decided) : len(decided) + size])
-        except IndexUnusable as error:
-            fail(error)
-        else:
-            piece.add_done_callback(note)
-
-    def note(piece: Future[list[Decision]]) -> None:
-        error = piece.exception()
-        if error is not None:
-            fail(error)
+    def finish(_: object) -> None:
+        errors = [error for offer in offers if (error := offer.exception())]
+        if len(errors) == len(offers):
+            combined.set_exception(errors[0])
             return
-        decided.extend(piece.result())
-        if len(decided) < len(pages):
-            offer_next()
-        else:
-            combined.set_result(decided)
+        decided: list[Decision] = []
+        for offer, pages in zip(offers, pieces, strict=True):
+            unchecked = (Decision(Verdict.UNCHECKED, page.url, page.key, page.scope, NO_ANSWER) for page in pages)
+            decided += unchecked if offer.exception() else offer.result()
+        for error in errors[:1]:
+            logger.warning("Pages pass unchecked: %s", error)
+        combined.set_result(decided)
 
-    def fail(error: BaseException) -> None:
-        if decided:
-            combined.set_result(decided + leave_unchecked(pages[len(decided) :], error))
-        else:
-            combined.set_exception(error)
-
-    offer_next()
+    offers[-1].add_done_callback(finish)
     return combined
 
 
-def leave_unchecked(pages: Sequence[SignedPage], error: BaseException) -> list[Decision]:
-    """Return decisions about *pages* that could not be judged because of *error*, which is logged."""
-    logger.warning("%d pages pass unchecked: %s", len(pages), error)
-    return [Decision(Verdict.UNCHECKED, page.url, page.key, page.scope, NO_ANSWER) for page in pages]
+def _begin(connection: ServerConnection, header: Header) -> Header:
+    """Create an index if there is none; return the header that is stored in it."""
+    key = meta_key(connection.address)
+    connection.call(b"WATCH", key)
+    stored = read_header(connection.address, read_meta(connection))
+    if stored is None:  # if another client is faster, its header is read
+        connection.run((b"MULTI",), (b"HSET", key, *_make_meta(header)), (b"EXEC",))
+        stored = read_header(connection.address, read_meta(connection))
+    return stored or header
 
 
-_LOOKED_AT = 1000
+def _make_meta(header: Header) -> list[bytes | str | int]:
+    return [b"epoch", make_epoch(), b"header", msgspec.json.encode(header), b"layout", LAYOUT]
 
 
-def measure_bytes(connection: ServerConnection) -> int:
-    """Estimate the bytes that an index takes from a sample of its keys, or measure all keys if they are few."""
-    address = connection.address
-    epoch = connection.call(b"HGET", meta_key(address), b"epoch")
-    if epoch is None:
-        raise IndexMissing(f"There is no index in {address}.")
-    keys = Keys(address, epoch)
-    fixed, looked, size, total = connection.evaluate(scripts.MEASURE, keys.singles, [keys.prefix, _LOOKED_AT])
-    return int(fixed) + int(size) * max(int(total), 1) // max(int(looked), 1)
+def _empty(connection: ServerConnection, header: Header) -> None:
+    """Empty an index, or create it, and remove the keys of its earlier epochs."""
+    meta = _make_meta(header)
+    keys, cursor = Keys(connection.address, meta[1]), b""  # type: ignore[arg-type]
+    connection.run((b"MULTI",), (b"DEL", keys.meta), (b"HSET", keys.meta, *meta), (b"EXEC",))
+    while cursor != b"0":
+        _, epoch, (cursor, names) = connection.run(
+            (b"WATCH", keys.meta),
+            (b"HGET", keys.meta, b"epoch"),
+            (b"SCAN", cursor or b"0", b"MATCH", keys.meta + b"?*", b"COUNT", _REMOVED),
+        )
+        if epoch != meta[1]:
+            return  # it was emptied once more: the other keys may be those of its new epoch
+        if others := [name for name in names if not name.startswith(keys.prefix)]:
+            connection.run((b"MULTI",), (b"UNLINK", *others), (b"EXEC",))

@@ -1,35 +1,35 @@
-"""The names of the keys of an index on a server.
-
-The tokens of all cells differ (:mod:`crawler_dedup.index.redis.changelog`), except those of the snapshots of one site, and
-with a probability of 2^-56 those of two sites.
-"""
+"""The names of the keys of an index on a server: rows and buckets are strings, the names of listed rows are in sets."""
 
 from __future__ import annotations
 
 import secrets
-import string
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
-from crawler_dedup.index.layout import COUNTS, NUMBERS, OVERRIDES, RECORDS, SITES, SNAPSHOTS, BucketTable, RowTable
+from crawler_dedup.errors import IndexGone, IndexUnusable
+from crawler_dedup.index.header import Header, decode_header
+from crawler_dedup.index.layout import NUMBERS, OVERRIDES, ROW_TABLES, RUNS, SITES, BucketTable, RowTable
 from crawler_dedup.index.location import ServerAddress
-from crawler_dedup.index.redis.changelog import TOKEN_BYTES
+from crawler_dedup.index.redis.connection import ServerConnection
 
-LAYOUT = 3
+LAYOUT = 4
 """Version of the layout of the keys: it is raised when code for another version cannot read them."""
 
 _TABLE_SHIFT = 40
-_REST = (1 << _TABLE_SHIFT) - 1
-_EPOCH_LETTERS = 4
-_LETTERS = string.ascii_letters + string.digits  # none is special in the pattern of a scan
+_SHORT = 0xFF << _TABLE_SHIFT | 0xFFFF
+_EPOCH_BYTES = 3  # four letters
+LISTED = RUNS, SITES, OVERRIDES
+"""Tables that are scanned: the names of their rows are in a set."""
+_LETTERS: dict[RowTable, bytes] = dict(zip(ROW_TABLES, (b"r", b"u", b"s", b"c", b"p", b"w"), strict=True))
+"""Table → the beginning of the names of its rows."""
 
 
 def make_epoch() -> bytes:
     """Return a random epoch for an index that is created or emptied: keys of earlier epochs cannot be reached then."""
-    return "".join(secrets.choice(_LETTERS) for _ in range(_EPOCH_LETTERS)).encode()
+    return secrets.token_urlsafe(_EPOCH_BYTES).encode()
 
 
 def meta_key(address: ServerAddress) -> bytes:
-    """Return the name of the hash that describes the index at *address*."""
+    """Return the name of the hash with epoch, header and layout of the index at *address*."""
     return b"{%s}" % address.tag
 
 
@@ -37,56 +37,88 @@ class Keys:
     """The names of the keys of an index in one epoch.
 
     Attributes:
-        meta: the hash with header, epoch and layout.
+        META: the fields of :attr:`meta`.
+        epoch: the random name that the index got when it was created or last emptied; empty: not known yet.
+        meta: the hash with epoch, header and layout.
         prefix: the beginning of all other names.
-        state: the state of the index (:class:`crawler_dedup.index.redis.changelog.State`).
-        log: the log of changes (:mod:`crawler_dedup.index.redis.changelog`).
-        last: the highest number that a record may have.
+        count: the number of records.
+        last: the highest number that a record has had.
+        lock: the lock, which contains the name of the client that holds it.
+        state: these three.
         listed: for tables that are scanned, the set of the names of their rows.
-        runs: the hash of the entries of runs.
-        dead: the set of the runs that are over.
     """
 
+    META = b"epoch", b"header", b"layout"
+
     def __init__(self, address: ServerAddress, epoch: bytes) -> None:
+        self.epoch = epoch
         self.meta = meta_key(address)
         self.prefix = prefix = self.meta + epoch
-        self.state = prefix + b"v"
-        self.log = prefix + b"g"
+        self.count = prefix + b"z"
         self.last = prefix + b"i"
-        self.listed = {SITES: prefix + b"k", OVERRIDES: prefix + b"y"}
-        self.runs = prefix + b"u"
-        self.dead = prefix + b"d"
-        self._signatures = prefix + b"b"
-        self._numbers = prefix + b"n"
-        letters = {RECORDS: b"r", SITES: b"s", COUNTS: b"c", SNAPSHOTS: b"p", OVERRIDES: b"w"}
-        self._rows: dict[RowTable, bytes] = {table: prefix + letter for table, letter in letters.items()}
-        self._lives = prefix + b"l"
-
-    @property
-    def singles(self) -> list[bytes]:
-        """The names of the keys of which there is one in each epoch."""
-        return [self.meta, self.state, self.log, self.last, self.runs, self.dead, *self.listed.values()]
+        self.lock = prefix + b"k"
+        self.state = self.lock, self.last, self.count
+        self.listed = {table: prefix + _LETTERS[table].upper() for table in LISTED}
 
     def row(self, table: RowTable, name: bytes) -> bytes:
-        """Return the name of a row, which must not be that of a run."""
-        return self._rows[table] + name.rjust(TOKEN_BYTES - 1, b"\0")
+        """Return the name of a row."""
+        return self.prefix + _LETTERS[table] + name
 
-    def bucket_names(self, table: BucketTable, scope: int, keys: Iterable[int]) -> list[bytes]:
-        """Return the names of buckets."""
-        if table == NUMBERS:
-            return [self._numbers + key.to_bytes(TOKEN_BYTES - 1, "big") for key in keys]
-        starts, names = dict[int, bytes](), list[bytes]()
-        for key in keys:
-            high = key >> 16
-            start = starts.get(high)
-            if start is None:
-                number = high >> _TABLE_SHIFT - 16
-                is_wide = high & _REST >> 16 or number >> 8
-                high_bytes = high.to_bytes(6, "big") if is_wide else number.to_bytes(1, "big")
-                start = starts[high] = self._signatures + scope.to_bytes(4, "big") + high_bytes
-            names.append(start + (key & 0xFFFF).to_bytes(2, "big"))
-        return names
+    def buckets(self, table: BucketTable, scope: int, keys: Iterable[int]) -> list[bytes]:
+        """Return the names of buckets. Keys of permuted tables take three bytes."""
+        start = self.prefix + (b"n" if table == NUMBERS else b"b") + scope.to_bytes(4, "big")
+        return [
+            start + (key.to_bytes(8, "big") if key & ~_SHORT else (key >> 24 | key & 0xFFFF).to_bytes(3, "big"))
+            for key in keys
+        ]
 
     def life(self, run: bytes) -> bytes:
-        """Return the name of the key that is the sign of life of a run."""
-        return self._lives + run
+        """Return the name of the sign of life of a run: the time when it was given, which expires."""
+        return self.prefix + b"l" + run
+
+    def mark(self, client: bytes) -> bytes:
+        """Return the name of the key that says how far a client has come with its latest transaction."""
+        return self.prefix + b"m" + client
+
+
+Meta = Sequence["bytes | None"]
+"""Epoch, header and layout of an index; ``None`` for each if there is none."""
+
+
+def read_meta(connection: ServerConnection) -> Meta:
+    """Read what describes the index at the address of *connection*."""
+    meta: Meta = connection.call(b"HMGET", meta_key(connection.address), *Keys.META)
+    return meta
+
+
+def read_header(address: ServerAddress, meta: Meta) -> Header | None:
+    """Return the header of an index; ``None`` if there is none. Raises :class:`IndexUnusable` for another layout."""
+    _, header, layout = meta
+    if header is None:
+        return None
+    if int(layout or 1) != LAYOUT:
+        raise IndexUnusable(
+            f"The index in {address} was made by a version of crawler-dedup that lays out keys in another way (layout"
+            f" {int(layout or 1)}, this one uses {LAYOUT}). Export it with that version, and import the file here."
+        )
+    return decode_header(header)
+
+
+def require_epoch(address: ServerAddress, meta: Meta, header: Header) -> bytes:
+    """Return the epoch of an index that must have *header*.
+
+    Raises:
+        IndexGone: the index was removed.
+        IndexUnusable: the index was emptied, and has another header or layout now.
+    """
+    stored = read_header(address, meta)
+    if stored is None or meta[0] is None:
+        raise IndexGone(f"The index in {address} was removed.")
+    if stored != header:
+        raise IndexUnusable(f"The index in {address} was emptied for another configuration meanwhile.")
+    return meta[0]
+
+
+def read_epoch(connection: ServerConnection, header: Header) -> bytes:
+    """Read the epoch of an index. Raises as :func:`require_epoch`."""
+    return require_epoch(connection.address, read_meta(connection), header)

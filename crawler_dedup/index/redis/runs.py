@@ -1,13 +1,12 @@
 """A run of an index on a server, and its signs of life.
 
-The sign of life of a run is a key that expires after a minute and that a thread renews every five seconds. A missing key
-does not make a run dead: another run must declare it dead, which it does in one atomic step if the key is missing on a
-server that was available all the time. A run that could not reach the server for long assumes that others could not either,
-and gives them time. A run that was stopped for long, or was cut off alone, learns with its next page that it counts as dead.
+The sign of life of a run is a key that expires after a minute and that a thread renews every second. A run whose key is
+missing counts as dead, unless the server was started, or the connection to it was lost, a moment before, so that the run may
+not have renewed it yet. A run
+that was stopped or cut off for long counts as dead meanwhile: what it has settled last may be stored twice then.
 
 A crawl that was killed and started again at once finds the key of the killed run. Therefore a client takes a run for alive
-only if its key was renewed after the client began (:meth:`~crawler_dedup.index.redis.client.Client.has_shown_life`).
-A run renews its key at once when its client learns that another run has begun.
+only if its key was renewed after the client began (:meth:`~crawler_dedup.index.redis.storage.Client.is_alive`).
 """
 
 from __future__ import annotations
@@ -20,17 +19,16 @@ from time import monotonic
 
 from crawler_dedup.errors import IndexUnusable
 from crawler_dedup.index.header import Header
-from crawler_dedup.index.layout import RUN_NAME_BYTES
-from crawler_dedup.index.redis import scripts
-from crawler_dedup.index.redis.client import read_epoch
 from crawler_dedup.index.redis.connection import ServerConnection, read_time
-from crawler_dedup.index.redis.keys import Keys
-from crawler_dedup.index.runs import Run
+from crawler_dedup.index.redis.keys import Keys, read_epoch
+from crawler_dedup.index.runs import Run, run_name
 
 LIFE_SECONDS = 60
 """Seconds after which a sign of life expires."""
-BEAT_SECONDS = 5.0
+BEAT_SECONDS = 1.0
 """Seconds between two signs of life: after at most this time, a new client knows that a run is alive."""
+RENEWAL_SECONDS = 20
+"""Seconds within which each living run has renewed its sign of life once the server answers again."""
 _held: set[ServerRun] = set()
 
 
@@ -48,14 +46,11 @@ class ServerRun(Run):
 
     def __init__(self, connection: ServerConnection, header: Header, number: int = 0) -> None:
         super().__init__(number or secrets.randbits(32) or 1, read_time(connection) - monotonic())
-        self._name = self.number.to_bytes(RUN_NAME_BYTES, "big")
         self._connection = connection
         self._header = header
-        self._follow()
         self._process = os.getpid()
         self._released = threading.Event()
-        self._awoken = threading.Event()
-        self._shown = monotonic()
+        self._giving = threading.Lock()
         self._beat()
         _held.add(self)
         threading.Thread(target=self._show_life, name="crawler-dedup-life", daemon=True).start()
@@ -65,76 +60,33 @@ class ServerRun(Run):
         return not self._released.is_set() and os.getpid() == self._process
 
     def show_life(self) -> bool:
-        if not self.is_held:
-            return False
-        try:
-            return self._beat() == b"lives"
-        except IndexUnusable:
-            return False
+        with suppress(IndexUnusable):
+            return self.is_held and self._beat()
+        return False
 
     def release(self) -> None:
-        if not self.is_held:
-            return
-        self._released.set()
-        self._awoken.set()
-        _held.discard(self)
-        with suppress(IndexUnusable):  # if the server is not told, the sign of life expires
-            arguments = [self._epoch, self._keys.prefix, self._name]
-            self._connection.evaluate(scripts.RELEASE, [self._keys.meta], arguments)
-            self._connection.drop()
+        if self.is_held:
+            self._released.set()
+            _held.discard(self)
+            with suppress(IndexUnusable):  # if the server is not told, the sign of life expires
+                self._beat()
+            self._connection.close()
 
     def _show_life(self) -> None:
-        while True:
-            self._awoken.wait(BEAT_SECONDS)
-            self._awoken.clear()
-            if self._released.is_set():
-                return
-            with suppress(IndexUnusable):  # a later sign of life may succeed
-                self._beat()
+        while not self._released.wait(BEAT_SECONDS):
+            self.show_life()  # a later one may succeed
 
-    def show_life_soon(self) -> None:
-        """Give a sign of life now, in the thread of the run."""
-        self._awoken.set()
-
-    def _beat(self) -> bytes:
-        """Give a sign of life, and declare dead the runs that gave none. Return ``lives``, ``dead`` or ``gone``."""
-        server = self._connection.info("server").get("run_id", "")
-        answer = self._beat_once(server)
-        if answer == b"gone":  # the index was emptied
-            self._follow()
-            answer = self._beat_once(server)
-        return answer
-
-    def _beat_once(self, server: str) -> bytes:
-        was_away = monotonic() - self._shown > LIFE_SECONDS / 2
-        arguments: list[bytes | str | int] = [
-            self._epoch,
-            self._keys.prefix,
-            self._name,
-            LIFE_SECONDS,
-            server,
-            was_away * 1,
-        ]
-        answer: bytes = self._connection.evaluate(scripts.BEAT, [self._keys.meta], arguments)
-        self._shown = monotonic()
-        return answer
-
-    def _follow(self) -> None:
-        """Read the epoch of the index."""
-        self._epoch = read_epoch(self._connection, self._header)
-        self._keys = Keys(self._connection.address, self._epoch)
+    def _beat(self) -> bool:
+        """Give a sign of life, or end it once the run is released; return ``True``."""
+        with self._giving:
+            self._connection.ensure()
+            keys = Keys(self._connection.address, read_epoch(self._connection, self._header))
+            life, (seconds, fraction) = keys.life(run_name(self.number)), self._connection.call(b"TIME")
+            give = (b"SET", life, b"%s.%06d" % (seconds, int(fraction)), b"EX", LIFE_SECONDS)
+            self._connection.call(*((b"DEL", life) if self._released.is_set() else give))
+            return True
 
 
-def show_life_soon() -> None:
-    """Give signs of life of all runs that this process holds, because a new client waits for them."""
-    for run in tuple(_held):
-        run.show_life_soon()
-
-
-def is_held_here(number: int) -> bool:
-    """Return whether this process holds the run with *number*."""
-    return any(run.number == number for run in tuple(_held))
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_held.clear)
+def held_runs() -> set[int]:
+    """Return the numbers of the runs that this process holds."""
+    return {run.number for run in tuple(_held) if run.is_held}

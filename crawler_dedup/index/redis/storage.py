@@ -1,211 +1,286 @@
-"""Storage on a server: one transaction, which reads cells and collects changes."""
+"""Storage on a server: a transaction reads cells, which are rows and buckets, and makes all its changes in one step.
+
+The last step (``MULTI`` … ``EXEC``) is refused if another client has changed the index since the transaction began
+(``WATCH``), and the transaction is repeated. After three refusals it takes a lock: while that lasts, nobody else begins or
+makes a change. The lock expires, so that a client that was killed does not stop the others for long.
+
+The *mark* of the client changes with the last step: if the answer to that is lost, the mark tells whether it was made. Until
+then, the mark expires with the lock, and the last step is refused as well: a server that was stopped makes no change late.
+"""
 
 from __future__ import annotations
 
+import secrets
+import time
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain
+from itertools import count
 
+import msgspec
 import numpy as np
 
-from crawler_dedup.errors import IndexGone
+from crawler_dedup.errors import ConnectionLost, IndexDamaged, IndexGone, IndexUnusable
 from crawler_dedup.hashes import Numbers
 from crawler_dedup.index.header import Header
 from crawler_dedup.index.layout import (
-    COUNTS,
     NUMBER_BYTES,
-    PAYLOAD_BYTES,
     RECORDS,
-    RUNS,
-    SITES,
     BucketTable,
     RowTable,
     limit_payloads,
 )
-from crawler_dedup.index.protocols import Matcher
-from crawler_dedup.index.redis.changes import ChangedBucket, Changes
-from crawler_dedup.index.redis.client import Client
-from crawler_dedup.index.redis.readahead import Offers, ReadAhead
-from crawler_dedup.index.redis.runs import is_held_here
+from crawler_dedup.index.location import ServerAddress
+from crawler_dedup.index.redis import runs
+from crawler_dedup.index.redis.connection import Command, ServerConnection, read_time
+from crawler_dedup.index.redis.keys import Keys, read_epoch, require_epoch
+from crawler_dedup.index.runs import run_name
 from crawler_dedup.index.storage import Storage
-from crawler_dedup.signedpage import SignedPage
 
+LOCK_SECONDS = 2.0
+"""Seconds after which a transaction, and its lock, expire. Each further attempt with a lock has twice as long."""
+_WITHOUT_LOCK = 3  # attempts
+_LOCK_PAUSE = 0.002
+_LOCK_PATIENCE = 30.0
+_MARK_SECONDS = 60
 _PAYLOAD = np.dtype("<u8")
-UNDIVIDED = 16
-"""Number of pages up to which an offer is always decided in one transaction."""
-_READ_RECORDS = 500
-_MAY_BE_NEW = SITES, COUNTS
-"""Tables whose rows are looked up before they exist. They may be assumed to be empty."""
+_AT_ONCE = 1_000
+"""Maximum number of cells that one command reads."""
+
+
+class Client:
+    """Begins and makes transactions on an index. It must be used by one thread at a time.
+
+    Args:
+        header: the header that the index must have.
+
+    Raises:
+        IndexUnusable: the server cannot be reached.
+
+    Attributes:
+        connection: the connection, which only this client uses.
+        keys: the names of the keys of the index.
+        header: the header of the index.
+    """
+
+    def __init__(self, address: ServerAddress, header: Header) -> None:
+        self.connection = ServerConnection(address)
+        self.keys = Keys(address, b"")
+        self.header = header
+        self._name = secrets.token_bytes(8)
+        self._marks = count(1)
+        self._began = read_time(self.connection)
+
+    def read(self) -> ServerStorage:
+        """Return a storage that only reads, each cell as it is then. Raises as :meth:`begin`."""
+        self.keys = Keys(self.connection.address, read_epoch(self.connection, self.header))
+        return ServerStorage(self, self.connection.call(b"MGET", *self.keys.state), is_reading=True)
+
+    def begin(self, attempt: int = 0) -> ServerStorage:
+        """Begin a transaction, and take the lock for it unless it is one of the first attempts.
+
+        Raises:
+            ConnectionLost: the server cannot be reached.
+            IndexGone: the index was removed.
+            IndexUnusable: the index was emptied for another configuration, or others hold the lock for too long.
+        """
+        until, locks = time.monotonic() + _LOCK_PATIENCE, attempt >= _WITHOUT_LOCK
+        lasts = round(1000 * LOCK_SECONDS) << max(0, attempt - _WITHOUT_LOCK)
+        address, run = self.connection.address, self.connection.run
+        self.connection.ensure()
+        while time.monotonic() < until:
+            keys = self.keys
+            *_, meta, state = run(
+                (b"UNWATCH",),
+                (b"SET", keys.mark(self._name), b"", b"PX", lasts),
+                *([(b"SET", keys.lock, self._name, b"NX", b"PX", lasts)] if locks else ()),
+                (b"WATCH", keys.meta, *keys.state, keys.mark(self._name)),
+                (b"HMGET", keys.meta, *Keys.META),
+                (b"MGET", *keys.state),
+            )
+            if (epoch := require_epoch(address, meta, self.header)) != keys.epoch:
+                self.keys = Keys(address, epoch)
+            elif state[0] == (self._name if locks else None):
+                return ServerStorage(self, state)
+            else:
+                while run((b"EXISTS", keys.lock))[0] and time.monotonic() < until:
+                    time.sleep(_LOCK_PAUSE)
+        raise IndexUnusable(f"The index in {address} is locked by another process.")
+
+    def commit(self, storage: ServerStorage, changes: Sequence[Command]) -> bool:
+        """Make *changes* and release the lock.
+
+        Return false, and change nothing, if somebody else has changed the index or the transaction has expired.
+
+        Raises:
+            ConnectionLost: it is not known whether the changes were made.
+        """
+        keys, value = storage.keys, b"%d" % next(self._marks)
+        mark = (b"SET", keys.mark(self._name), value, b"EX", _MARK_SECONDS)
+        try:
+            done = self.connection.run((b"MULTI",), mark, *changes, (b"DEL", keys.lock), (b"EXEC",))[-1]
+        except ConnectionLost:  # with another mark, what was sent before is refused
+            last = self.connection.call(b"SET", keys.mark(self._name), b"", b"EX", _MARK_SECONDS, b"GET")
+            return bool(last == value)
+        return done is not None
+
+    def damaged_error(self, reason: object) -> IndexDamaged:
+        """Make an error that says that the index is damaged, why, and the way out."""
+        address = self.connection.address
+        return IndexDamaged(
+            f"The index in {address} is damaged: {reason}. Export it, and import the file into another ?index=NAME."
+        )
+
+    def is_alive(self, run: int) -> bool | None:
+        """Return whether *run* is alive; ``None`` if it may have died before this client was made."""
+        shown = self.connection.call(b"GET", self.keys.life(run_name(run)))
+        if shown is not None:
+            return True if float(shown or 0) > self._began else None
+        # If the server was unavailable a moment ago, the run may not have renewed it yet.
+        server_seconds = float(self.connection.info("server").get("uptime_in_seconds", 0))
+        here_seconds = time.monotonic() - self.connection.since if self.connection.opened > 1 else server_seconds
+        return False if min(server_seconds, here_seconds) >= runs.RENEWAL_SECONDS else None
 
 
 class ServerStorage(Storage):
     """One transaction. Its changes are collected, not made.
 
     Args:
-        client: the client by which it reads. What was read is checked when the changes are made.
-        header: the header of the index.
-        offers: the offers about which this transaction or a later one decides.
-        is_reading: whether no changes will be made.
+        state: the contents of :attr:`Keys.state`.
+        is_reading: whether no changes will be made: cells are read again whenever they are needed.
 
     Attributes:
-        most_pages: maximum number of pages of an offer that are decided, but at least :data:`UNDIVIDED`.
+        keys: the names of the keys of the index.
     """
 
-    def __init__(self, client: Client, header: Header, offers: Offers, *, is_reading: bool = False) -> None:
-        self.most_pages = UNDIVIDED
+    def __init__(self, client: Client, state: Sequence[bytes | None], *, is_reading: bool = False) -> None:
+        self.keys = client.keys
         self._client = client
-        self._keys = client.keys
-        self._cells = client.cells
-        self._header = header
-        self._ahead = ReadAhead(client, offers)
+        self._run = client.connection.run
+        self._last, self._count = (max(0, int(number or 0)) for number in state[1:])
         self._is_reading = is_reading
-        self._changes = Changes()
-        self._rows: dict[bytes, bytes] = {}  # the changed rows; empty: deleted
-        self._buckets: dict[bytes, ChangedBucket] = {}
-        self._listed: dict[RowTable, dict[bytes, None]] = {}  # names of the rows that were written, by table
+        self._known: dict[bytes, bytes] = {}  # the cells as they were read
+        self._written: dict[bytes, bytes] = {}  # new contents; empty: deleted
+        self._added: dict[bytes, bytes] = {}  # what is appended to buckets that are not rewritten
+        self._listed: dict[RowTable, set[bytes]] = {}  # names of the rows that were written, by table
+        self._commands: list[Command] = []
+
+    # Cells
+
+    def fetch(self, names: Iterable[bytes]) -> None:
+        """Read those of the cells *names* that are not known, together."""
+        missing = [name for name in dict.fromkeys(names) if name not in self._known]
+        for at in range(0, len(missing), _AT_ONCE):
+            some = missing[at : at + _AT_ONCE]
+            contents = self._run((b"MGET", *some))[0]
+            self._known.update((name, content or b"") for name, content in zip(some, contents, strict=True))
+
+    def _cells(self, names: Sequence[bytes]) -> list[bytes]:
+        """Return the contents of cells, with the changes that were made so far."""
+        self.fetch(names)
+        cells = [self._written.get(name, self._known[name]) + self._added.get(name, b"") for name in names]
+        if self._is_reading:
+            self._known.clear()  # there may be any number of them
+        return cells
 
     # Rows
 
     def read(self, table: RowTable, name: bytes) -> bytes | None:
-        if table == RUNS:
-            return self._changes.runs.get(name, self._client.runs.entries.get(name)) or None
-        key = self._keys.row(table, name)
-        changed = self._rows.get(key)
-        if changed is None:
-            changed = self._cells.read(self._changes, key, may_assume=table in _MAY_BE_NEW)
-        return changed or None
+        return self._cells([self.keys.row(table, name)])[0] or None
 
     def write(self, table: RowTable, name: bytes, content: bytes, *, is_new: bool = False) -> None:
-        if table == RUNS:
-            self._changes.with_runs |= self.read(RUNS, name) is None
-            self._changes.runs[name] = content
-            return
-        self._changes.count += is_new and table == RECORDS
-        if table in self._keys.listed:
-            self._changes.commands.append((b"SADD", self._keys.listed[table], name))
-            self._listed.setdefault(table, {})[name] = None
-        self._rows[self._keys.row(table, name)] = content
+        self._count += is_new and table == RECORDS
+        if table in self.keys.listed:
+            self._commands.append((b"SADD", self.keys.listed[table], name))
+            self._listed.setdefault(table, set()).add(name)
+        self._written[self.keys.row(table, name)] = content
 
     def delete(self, table: RowTable, name: bytes) -> None:
-        if table == RUNS:
-            self._changes.with_runs = True
-            self._changes.runs[name] = b""
-            return
-        self._changes.count -= table == RECORDS
-        if table in self._keys.listed:
-            self._changes.commands.append((b"SREM", self._keys.listed[table], name))
-        self._rows[self._keys.row(table, name)] = b""
+        self._count -= table == RECORDS
+        if table in self.keys.listed:
+            self._commands.append((b"SREM", self.keys.listed[table], name))
+        self._written[self.keys.row(table, name)] = b""
 
     def scan(self, table: RowTable) -> Iterator[tuple[bytes, bytes]]:
-        if table == RUNS:
-            runs = self._client.runs.entries | self._changes.runs
-            yield from ((name, entry) for name, entry in runs.items() if entry)
-        elif table == RECORDS:
-            yield from self._scan_records()
-        else:
-            names = chain(self._client.scan_set(self._keys.listed[table]), self._listed.get(table, ()))
-            for name in names if self._is_reading else dict.fromkeys(names):
-                if content := self.read(table, name):
+        for names in self._scan_records() if table == RECORDS else self._scan_listed(table):
+            rows = [self.keys.row(table, name) for name in names]
+            for name, row, content in zip(names, rows, self._run((b"MGET", *rows))[0] if rows else (), strict=True):
+                if content := self._written.get(row, content):
                     yield name, content
-                if self._is_reading:
-                    self._changes.cells.clear()  # there may be any number of them
-            self._client.read_state()  # raises an error if the index was emptied meanwhile
+        if read_epoch(self._client.connection, self._client.header) != self.keys.epoch:
+            raise IndexGone(f"The index in {self._client.connection.address} was emptied meanwhile.")
 
-    def _scan_records(self) -> Iterator[tuple[bytes, bytes]]:
+    def _scan_records(self) -> Iterator[list[bytes]]:
         first = 1
-        while (last := self._client.last_number()) >= first:  # also pages that are filed again meanwhile
-            numbers = range(first, min(first + _READ_RECORDS, last + 1))
-            names = [number.to_bytes(NUMBER_BYTES, "big") for number in numbers]
-            contents = self._client.call(b"MGET", *(self._keys.row(RECORDS, name) for name in names))
-            yield from ((name, content) for name, content in zip(names, contents, strict=True) if content)
+        while (last := max(self._last, int(self._run((b"GET", self.keys.last))[0] or 0))) >= first:
+            numbers = range(first, min(first + _AT_ONCE, last + 1))  # also of pages that are filed again meanwhile
+            yield [number.to_bytes(NUMBER_BYTES, "big") for number in numbers]
             first = numbers.stop
-        self._client.read_state()  # as above
+
+    def _scan_listed(self, table: RowTable) -> Iterator[list[bytes]]:
+        own = self._listed.get(table, set())
+        yield [*own]
+        cursor: bytes | None = None
+        while cursor != b"0":
+            cursor, names = self._run((b"SSCAN", self.keys.listed[table], cursor or b"0", b"COUNT", _AT_ONCE))[0]
+            yield [*({*names} - own)]
 
     # Buckets
 
     def read_bucket(self, table: BucketTable, scope: int, key: int) -> bytes:
-        return self._read_bucket(self._keys.bucket_names(table, scope, [key])[0])
-
-    def _read_bucket(self, name: bytes) -> bytes:
-        bucket = self._buckets.get(name)
-        return self._cells.read(self._changes, name, may_assume=True) if bucket is None else bucket.content
+        return self._cells(self.keys.buckets(table, scope, [key]))[0]
 
     def read_buckets(self, table: BucketTable, scope: int, keys: Iterable[int], limit: int | None) -> Numbers:
-        names = self._keys.bucket_names(table, scope, keys)
-        contents = self._cells.read_all(self._changes, names)
-        if self._buckets:
-            changed = self._buckets
-            contents = [
-                changed[name].content if name in changed else known for name, known in zip(names, contents, strict=True)
-            ]
-        if limit is not None:
-            end = PAYLOAD_BYTES * limit_payloads(limit)
-            contents = [content[:end] for content in contents]
-        return np.frombuffer(b"".join(contents), dtype=_PAYLOAD)
+        names = self.keys.buckets(table, scope, keys)
+        parts = self._cells(names) if limit is None else self._first_parts(names, 8 * limit_payloads(limit))
+        return _payloads(b"".join(parts))
+
+    def _first_parts(self, names: Sequence[bytes], size: int) -> Iterator[bytes]:
+        """Yield the first *size* bytes of buckets, of which the rest is not read."""
+        for name, part in zip(names, self._run(*((b"GETRANGE", name, 0, size - 1) for name in names)), strict=True):
+            yield (self._written.get(name, part) + self._added.get(name, b""))[:size]
 
     def append(self, table: BucketTable, scope: int, keys: Sequence[int], payload: int) -> None:
-        for name in self._keys.bucket_names(table, scope, keys):
-            self._change(name).add(payload.to_bytes(PAYLOAD_BYTES, "little"))
+        for name in self.keys.buckets(table, scope, keys):
+            changed = self._written if name in self._written else self._added
+            changed[name] = changed.get(name, b"") + payload.to_bytes(8, "little")
 
     def take(self, table: BucketTable, scope: int, keys: Sequence[int], payload: int) -> None:
-        for name in self._keys.bucket_names(table, scope, keys):
-            self._change(name).take(payload.to_bytes(PAYLOAD_BYTES, "little"))
-
-    def _change(self, name: bytes) -> ChangedBucket:
-        bucket = self._buckets.get(name)
-        if bucket is None:
-            bucket = self._buckets[name] = ChangedBucket(self._read_bucket(name))
-        return bucket
+        names = self.keys.buckets(table, scope, keys)
+        for name, content in zip(names, self._cells(names), strict=True):
+            payloads = _payloads(content)
+            for at in np.flatnonzero(payloads == payload)[:1]:
+                left = payloads[:-1].copy()
+                left[at : at + 1] = payloads[-1]
+                self._written[name] = left.tobytes()
+                self._added.pop(name, None)
 
     # The index
 
-    def new_number(self, highest: int) -> int:
-        return self._client.new_number(highest)
+    def new_number(self, highest: int) -> int:  # noqa: ARG002  (it always returns the highest of all)
+        self._last += 1
+        return self._last
 
     def count_records(self) -> int:
-        return self._client.read_state().records
+        return self._count
 
     def is_alive(self, run: int) -> bool | None:
-        if run in self._client.runs.dead:
-            return False
-        # A command that only reads ends before a run may have given a sign of life.
-        return True if self._is_reading or is_held_here(run) or self._client.has_shown_life(run) else None
-
-    def require_own_run(self, run: int) -> None:
-        if run in self._client.runs.dead:
-            raise IndexGone("This run was silent for too long, so that it counts as dead: open the index again.")
+        if self._is_reading:  # a command that only reads ends before a run may have given a sign of life
+            return self._run((b"EXISTS", self.keys.life(run_name(run)))) == [1]
+        return True if run in runs.held_runs() else self._client.is_alive(run)
 
     def header(self) -> Header | None:
-        return self._header
+        return self._client.header
 
-    def choose_first(self, pages: Sequence[SignedPage]) -> Sequence[SignedPage]:
-        most = max(self.most_pages, UNDIVIDED)
-        return pages if len(pages) <= most else pages[:most]
+    def changes(self) -> list[Command]:
+        """Return the changes that were collected, as commands. All but an empty list change the keys that others watch."""
+        if not (self._commands or self._written or self._added):
+            return []
+        rows = [*self._written.items(), (self.keys.last, b"%d" % self._last), (self.keys.count, b"%d" % self._count)]
+        written: Command = [part for row in rows if row[1] for part in row]
+        deleted = [(b"DEL", name) for name, content in rows if not content]
+        return [*self._commands, *((b"APPEND", *added) for added in self._added.items()), *deleted, (b"MSET", *written)]
 
-    def read_ahead(self, pages: Sequence[SignedPage], matcher: Matcher) -> None:
-        self._ahead.read(pages, matcher)
 
-    # What is changed
-
-    def what_was_read(self) -> Changes:
-        """Return what was read, without the changes."""
-        return Changes(self._changes.cells, self._changes.assumed)
-
-    def collect(self) -> Changes:
-        """Return what was read, and the changes."""
-        changes, commands = self._changes, self._changes.commands
-        for key, bucket in self._buckets.items():
-            if bucket.is_rewritten:
-                self._rows[key] = bucket.content
-            else:
-                changes.added += [(key, payload) for payload in bucket.added]
-        for key, content in self._rows.items():
-            if content:
-                changes.written[key] = content
-            else:
-                commands.append((b"DEL", key))
-        for run, entry in changes.runs.items():
-            if entry:
-                commands.append((b"HSET", self._keys.runs, run, entry))
-            else:
-                commands += [(b"HDEL", self._keys.runs, run), (b"SREM", self._keys.dead, run)]
-        return changes
+def _payloads(content: bytes) -> Numbers:
+    if len(content) % 8:
+        raise msgspec.DecodeError(f"a bucket has {len(content)} bytes")
+    return np.frombuffer(content, dtype=_PAYLOAD)

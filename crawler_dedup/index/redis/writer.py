@@ -1,33 +1,31 @@
 """The thread that changes an index on a server: jobs that wait share one transaction.
 
-Transactions are optimistic. A transaction reads and decides, and then one script makes its changes, unless anything that it
-has read was changed meanwhile. If so, its jobs run again, with the new contents. So it must be possible to run a job
-several times.
+Before the jobs run, what they need is read for all of them together, in a few round trips. A transaction that
+others have overtaken is repeated, so it must be possible to run a job several times.
 """
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterable, Sequence
-from itertools import islice
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import msgspec
 
 from crawler_dedup.errors import ConnectionLost, IndexUnusable
+from crawler_dedup.index import layout
 from crawler_dedup.index.jobs import Job, JobThread
-from crawler_dedup.index.redis.client import Client
-from crawler_dedup.index.redis.storage import ServerStorage
-from crawler_dedup.index.runs import Alive
-from crawler_dedup.index.transaction import Transaction
+from crawler_dedup.index.profiles import site_key
+from crawler_dedup.index.records import hash_scope, name_page
+from crawler_dedup.index.redis.runs import held_runs
+from crawler_dedup.index.redis.storage import Client, ServerStorage
+from crawler_dedup.index.runs import Alive, run_name
+from crawler_dedup.index.storage import Needs
+from crawler_dedup.index.transaction import OVERRIDES_VERSION, Transaction, number_name
 
-MOST_JOBS = 64
-"""Maximum number of jobs of a transaction: a longer transaction is outdated more often when it ends."""
-MOST_PAGES = 250
-"""Maximum number of pages of a transaction of several jobs: the server does nothing else while it runs the script."""
-_MOST_ATTEMPTS = 200
-_RETRY_SECONDS = 0.5
-"""Seconds for which jobs fail at once after the server was found to be unavailable."""
+MOST_PAGES = 64
+"""Maximum number of pages about which one job decides: the longer a transaction, the likelier it is overtaken."""
+_MOST_JOBS = 16
+_ATTEMPTS = 6
 
 
 class Writer(JobThread):
@@ -35,90 +33,83 @@ class Writer(JobThread):
 
     Args:
         client: the client, which only this thread uses from now on.
-        begin: returns a new transaction of a client.
         make_transaction: returns a transaction on a storage.
     """
 
-    def __init__(
-        self,
-        client: Client,
-        begin: Callable[[Client], ServerStorage],
-        make_transaction: Callable[[ServerStorage, Alive], Transaction],
-    ) -> None:
+    def __init__(self, client: Client, make_transaction: Callable[[ServerStorage, Alive], Transaction]) -> None:
         super().__init__("crawler-dedup-server")
         self._client = client
-        self._begin = begin
         self._make_transaction = make_transaction
-        self._alive: Alive = {}
-        self._most_pages = MOST_PAGES  # fewer while others often change the cells that are read
-        self._away_until = 0.0
-        self._why_away = ConnectionLost()
         self._start()
 
     def _end(self) -> None:
-        self._client.close()
+        self._client.connection.close()
 
     def _write(self) -> None:
-        self._commit(self._take(lambda waiting: _count_first(waiting, self._most_pages)))
+        self._commit(self._take(lambda waiting: min(len(waiting), _MOST_JOBS)))
 
     def _commit(self, jobs: Sequence[Job]) -> None:
-        while jobs:
-            try:
-                results = self._attempt(jobs)
-            except ConnectionLost as error:
-                if time.monotonic() >= self._away_until:
-                    self._away_until, self._why_away = time.monotonic() + _RETRY_SECONDS, error
-                for job in jobs:
-                    job.future.set_exception(error)
-                return
-            except msgspec.DecodeError as error:
-                self._fail(jobs, self._client.damaged_error(error))
-                return
-            except Exception as error:
-                self._fail(jobs, error)
-                return
-            for job, result in zip(jobs, results, strict=False):
+        if not jobs:
+            return
+        try:
+            results = self._attempt(jobs)
+        except ConnectionLost as error:
+            for job in jobs:
+                job.future.set_exception(error)
+        except msgspec.DecodeError as error:
+            self._fail(jobs, self._client.damaged_error(error))
+        except Exception as error:
+            self._fail(jobs, error)
+        else:
+            for job, result in zip(jobs, results, strict=True):
                 job.future.set_result(result)
-            jobs = jobs[len(results) :]
 
     def _attempt(self, jobs: Sequence[Job]) -> list[Any]:
-        """Run the first of *jobs* until nothing that they have read was changed meanwhile; return their results.
-
-        If others change it again and again, fewer jobs are taken at a time: a transaction about many pages might never end
-        before the next change.
-        """
-        if time.monotonic() < self._away_until:
-            raise self._why_away
-        for attempt in range(_MOST_ATTEMPTS):
-            self._client.prepare()
-            self._alive.clear()
-            storage = self._begin(self._client)
-            storage.most_pages = self._most_pages
-            txn = self._make_transaction(storage, self._alive)
-            first = jobs[: _count_first(jobs, self._most_pages)]
+        """Run *jobs* in one transaction, and again if others were faster; return their results."""
+        for attempt in range(_ATTEMPTS):
+            storage = self._client.begin(attempt)
+            txn = self._make_transaction(storage, {})
             try:
-                results = [job.run(txn) for job in first]
+                read_ahead(storage, txn, [job.needs for job in jobs])
+                results = [job.run(txn) for job in jobs]
             except ConnectionLost:
                 raise
             except Exception:
-                if self._client.commit(storage.what_was_read()):
-                    raise  # the cells are of one state, so the error is not due to a change between two reads
-                continue
-            if self._client.commit(storage.collect()):
-                self._most_pages = min(2 * self._most_pages, MOST_PAGES)
+                self._client.commit(storage, ())  # which releases the lock
+                raise
+            if self._client.commit(storage, storage.changes()):
                 return results
-            if attempt:
-                size = sum(job.size for job in first)
-                self._most_pages = max(min(self._most_pages, size) // 2, 1)
-        raise IndexUnusable(f"The index changed {_MOST_ATTEMPTS} times while a page was being decided.")
+        raise IndexUnusable("Others have changed the index again and again while pages were being decided.")
 
 
-def _count_first(jobs: Iterable[Job], most_pages: int) -> int:
-    """Return how many of *jobs* are run in one transaction: at least one, if there are any."""
-    number = pages = 0
-    for job in islice(jobs, MOST_JOBS):
-        pages += job.size
-        if number and pages > most_pages:
-            break
-        number += 1
-    return number
+def read_ahead(storage: ServerStorage, txn: Transaction, needs: Sequence[Needs]) -> None:
+    """Read the cells that jobs need, as far as that is known, in two steps, the second of which follows from the first."""
+    keys = storage.keys
+    cells = [
+        keys.row(layout.OVERRIDES, OVERRIDES_VERSION),
+        *(keys.row(layout.RUNS, run_name(run)) for run in held_runs()),
+    ]
+    names, places = [name for need in needs for name in need.names], list[int]()
+    for need in needs:
+        for page in need.pages:
+            scope, title = hash_scope(page.scope), need.filing.title_key(page) if need.filing else 0
+            names.append((page.scope, page.key))
+            places += [layout.place_of_signature(scope, part) for part in (page.signature, title) if part]
+            if need.matcher and not page.unsigned and need.matcher.bucket_limit(page) is None:
+                cells += keys.buckets(layout.SIGNATURES, scope, need.matcher.probes(page))
+    places += [layout.place_of_name(name_page(*name)) for name in names]
+    sites, counted = set[bytes](), set[bytes]()
+    for need in needs:
+        own = {site_key(page.scope, page.url) for page in need.pages}
+        sites |= own if need.matcher else set()
+        if need.with_counts:
+            counted |= own | {site_key(*name) for name in need.names}  # most keys are addresses
+    numbers = {number for need in needs for number in need.numbers}
+    cells += keys.buckets(layout.NUMBERS, 0, [layout.place_entry(place, 0)[0] for place in places])
+    cells += [keys.row(layout.SITES, site) for site in sites | counted] + [
+        keys.row(layout.COUNTS, site) for site in counted
+    ]
+    storage.fetch(cells)
+    numbers.update(*map(txn.numbers_at, places))
+    cells = [keys.row(layout.SNAPSHOTS, name) for site in sites if (name := txn.sites.name_snapshot(site))]
+    storage.fetch([*cells, *(keys.row(layout.RECORDS, number_name(number)) for number in numbers)])
