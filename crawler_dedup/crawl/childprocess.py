@@ -192,7 +192,7 @@ class ChildProcess:
         self._loop.add_reader(self._socket, self._read)
 
     def send(self, *parts: bytes | memoryview) -> None:
-        """Send *parts*, now or as soon as the process reads them. They are not copied."""
+        """Send *parts* together, now or as soon as the process reads them. They are not copied."""
         if self._has_ended:
             return
         self._unsent.extend(map(memoryview, parts))
@@ -203,9 +203,7 @@ class ChildProcess:
         assert self._loop is not None
         try:
             while self._unsent:
-                sent = self._socket.sendmsg(
-                    islice(self._unsent, _PARTS)
-                )  # a message and its body wake the process once
+                sent = self._socket.sendmsg(islice(self._unsent, _PARTS))
                 while self._unsent and sent >= len(self._unsent[0]):
                     sent -= len(self._unsent.popleft())
                 if sent:
