@@ -168,6 +168,7 @@ def test_no_run_counts_as_dead_until_the_server_has_answered_for_a_while_after_a
     address: ServerAddress, server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """All signs of life expire while a server is stopped or loading for minutes."""
+    monkeypatch.setattr(runs, "RENEWAL_SECONDS", 20)
     with Deduplicator.open(server.url(), CONFIG) as run:
         with running_program(_CLAIMS, server.url()) as client:
             assert check(run, 2) == BEING_HANDLED
@@ -184,6 +185,7 @@ def test_a_client_that_begins_just_after_the_start_of_a_server_takes_no_run_with
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """All signs of life expire while a server is stopped or loading for minutes."""
+    monkeypatch.setattr(runs, "RENEWAL_SECONDS", 20)
     with serving(tmp_path / "server") as server, Deduplicator.open(server.url(), CONFIG) as run:
         with running_program(_CLAIMS, server.url()) as client:
             assert check(run, 2) == BEING_HANDLED

@@ -2,8 +2,8 @@
 
 The sign of life of a run is a key that expires after a minute and that a thread renews every second. A run whose key is
 missing counts as dead, unless the server was started, or the connection to it was lost, a moment before, so that the run may
-not have renewed it yet. A run
-that was stopped or cut off for long counts as dead meanwhile: what it has settled last may be stored twice then.
+not have renewed it yet. A run that was stopped or cut off for long counts as dead meanwhile: what it has settled last may be
+stored twice then.
 
 A crawl that was killed and started again at once finds the key of the killed run. Therefore a client takes a run for alive
 only if its key was renewed after the client began (:meth:`~crawler_dedup.index.redis.storage.Client.is_alive`).
