@@ -68,6 +68,8 @@ class ServerConnection:
             ConnectionLost: the server is gone, does not answer, or is a replica now.
             IndexUnusable: the server refuses a command, or this process is a fork of the one that made the connection.
         """
+        if not commands:
+            return []
         if os.getpid() != self._process:
             raise IndexUnusable(
                 f"The index in {self.address} was opened before this process was forked: open it only after the fork."

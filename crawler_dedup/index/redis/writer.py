@@ -74,9 +74,10 @@ class Writer(JobThread):
                 results = [job.run(txn) for job in jobs]
             except ConnectionLost:
                 raise
-            except Exception:
-                self._client.commit(storage, ())  # which releases the lock
-                raise
+            except Exception:  # perhaps because others have changed the index meanwhile
+                if self._client.commit(storage, ()) or attempt == _ATTEMPTS - 1:  # which releases the lock
+                    raise
+                continue
             if self._client.commit(storage, storage.changes()):
                 return results
         raise IndexUnusable("Others have changed the index again and again while pages were being decided.")
