@@ -228,6 +228,13 @@ def test_the_latest_page_has_the_highest_number_whichever_client_files_it(addres
             assert number_of(last.page) == 3
 
 
+def test_an_index_that_was_removed_has_no_pages(store: Index, server: Server) -> None:
+    store.offer([page(1, 5)], NEAR).result()
+    assert len(store) == 1
+    server.empty()
+    assert len(store) == 0
+
+
 # Several clients
 
 

@@ -225,7 +225,10 @@ class ServerIndex(Index):
         return Transaction(storage, alive, self._known, self._frozen)
 
     def __len__(self) -> int:
-        return max(0, int(self._quick.call(b"GET", self._keys().count) or 0))
+        try:
+            return max(0, int(self._quick.call(b"GET", self._keys().count) or 0))
+        except IndexMissing:  # it was removed
+            return 0
 
 
 def _combine(
