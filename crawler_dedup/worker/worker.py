@@ -100,6 +100,9 @@ class Worker(TextMaker):
         self._closing = threading.Event()
         self._tidied = 0
         threading.Thread(target=self._withdraw_late, name="crawler-dedup offers", daemon=True).start()
+        self._pages: int | None = None  # as the crawl begins: counted before the tidying removes any
+        with suppress(DedupError, OSError):  # if the server is slow to answer, the crawl begins nevertheless
+            self._pages = len(self._deduplicator)
         if is_first:
             threading.Thread(target=self._tidy, name="crawler-dedup tidying", daemon=True).start()
 
@@ -107,11 +110,8 @@ class Worker(TextMaker):
     def ready(self) -> Ready:
         """What the crawl is told of the index."""
         opened = self._deduplicator
-        pages = None
-        with suppress(DedupError, OSError):  # if the server is slow to answer, the crawl begins nevertheless
-            pages = len(opened)
         return Ready(
-            opened.index_name, pages, opened.scheme, opened.tokenizer, opened.has_emptied_index, opened.lock_file
+            opened.index_name, self._pages, opened.scheme, opened.tokenizer, opened.has_emptied_index, opened.lock_file
         )
 
     def do(self, message: Message, body: bytes) -> None:
