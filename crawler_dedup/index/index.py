@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
@@ -69,16 +70,21 @@ class Index(ABC):
     def close(self) -> None:
         """Close this opening of the index."""
 
-    @abstractmethod
     def begin_run(self) -> Run:
-        """Begin a new run of this index. Raises :class:`IndexUnusable`."""
+        """Begin a new run of this index, and keep it alive. Raises :class:`IndexUnusable`."""
+        try:
+            run = self.join_run(secrets.randbits(32) or 1)
+            run.hold()
+        except OSError as error:
+            raise IndexUnusable(f"The index in {self.name} cannot be written: {error}.") from error
+        return run
 
     @abstractmethod
-    def join_run(self, number: int, offset: float) -> Run:
+    def join_run(self, number: int, offset: float | None = None) -> Run:
         """Join a run that several processes share. Raises :class:`IndexUnusable`.
 
         Args:
-            offset: the offset of its clock; a server has a clock of its own.
+            offset: the offset of its clock; a server has a clock of its own. ``None``: by the clock of this machine.
         """
 
     @abstractmethod

@@ -15,7 +15,7 @@ from crawler_dedup.index.header import FileFigures, Header, check_header
 from crawler_dedup.index.index import Index
 from crawler_dedup.index.lmdb.engine import KEEP_MAP_SIZE, disk_bytes
 from crawler_dedup.index.lmdb.environment import Environment
-from crawler_dedup.index.lmdb.locks import RunLock, lock_file, remove_dead_locks
+from crawler_dedup.index.lmdb.locks import lock_file, remove_dead_locks
 from crawler_dedup.index.lmdb.storage import Databases, DirectoryStorage
 from crawler_dedup.index.lmdb.verification import find_problems
 from crawler_dedup.index.overrides import KnownOverrides
@@ -114,13 +114,7 @@ class DirectoryIndex(Index):
         """Close this opening of the index; the last one of a process closes the files."""
         self.environment.close()
 
-    def begin_run(self) -> RunLock:
-        try:
-            return RunLock(self.directory)
-        except OSError as error:
-            raise IndexUnusable(f"The index in {self.directory} cannot be written: {error}.") from error
-
-    def join_run(self, number: int, offset: float) -> Run:
+    def join_run(self, number: int, offset: float | None = None) -> Run:
         remove_dead_locks(self.directory)
         return Run(number, offset, str(lock_file(self.directory, number)))
 

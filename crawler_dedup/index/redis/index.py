@@ -171,10 +171,7 @@ class ServerIndex(Index):
             self._writer.close(_CLOSE_SECONDS)
         self._quick.close()
 
-    def begin_run(self) -> ServerRun:
-        return ServerRun(ServerConnection(self.address), self.header)
-
-    def join_run(self, number: int, offset: float) -> ServerRun:  # noqa: ARG002  (each process asks the server)
+    def join_run(self, number: int, offset: float | None = None) -> ServerRun:  # noqa: ARG002  (each process asks the server)
         return ServerRun(ServerConnection(self.address), self.header, number)
 
     def offer(
