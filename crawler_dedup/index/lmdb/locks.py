@@ -212,7 +212,7 @@ class RunLock(Run):
     def is_held(self) -> bool:
         return self._file.is_held
 
-    def release(self) -> None:
+    def release(self, *, is_over: bool = True) -> None:  # noqa: ARG002  (it is not shared)
         self._file.release()
 
 
