@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import math
 import os
-import secrets
 import threading
 from contextlib import suppress
 from time import monotonic
@@ -34,21 +33,21 @@ _held: set[ServerRun] = set()
 
 
 class ServerRun(Run):
-    """A run, with a thread that gives its signs of life.
+    """A run, with a thread that gives its signs of life, in each process that shares it.
 
     Args:
         connection: the connection, which only this run uses from now on.
-        number: number of a run that several processes share, each of which keeps it alive; 0: a new run.
+        number: number of the run.
 
     Raises:
         IndexUnusable: the server cannot be reached.
     """
 
-    def __init__(self, connection: ServerConnection, number: int = 0) -> None:
-        super().__init__(number or secrets.randbits(32) or 1, read_time(connection) - monotonic())
+    def __init__(self, connection: ServerConnection, number: int) -> None:
+        super().__init__(number, read_time(connection) - monotonic())
         self.address = connection.address
         self._connection = connection
-        self._is_shared = bool(number)
+        self._is_shared = True
         self._process = os.getpid()
         self._life = Keys(connection.address, b"").life(run_name(self.number))
         self._released = threading.Event()
@@ -62,6 +61,9 @@ class ServerRun(Run):
     @property
     def is_held(self) -> bool:
         return not self._released.is_set() and os.getpid() == self._process
+
+    def hold(self) -> None:
+        self._is_shared = False
 
     def show_life(self) -> None:
         """Give a sign of life. Raises :class:`IndexUnusable`."""
