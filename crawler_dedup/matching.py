@@ -102,15 +102,9 @@ class WorksMiddleware:
     def _report(self, response: Response, error: Exception) -> None:
         self._count("errors")
         name = type(error).__name__
-        held_back = self._throttle.due(name)
-        _LOGGER.log(
-            logging.DEBUG if held_back is None else logging.WARNING,
-            "<%d %s> was not compared with the works: %s: %s (%d more such lines are not shown)",
-            response.status,
-            response.url,
-            name,
-            error,
-            held_back or 0,
+        self._throttle.log(
+            *(_LOGGER.log, name, logging.WARNING, "<%d %s> was not compared with the works: %s: %s"),
+            *(response.status, response.url, name, error),
             extra={"spider": self._crawler.spider},
         )
 
