@@ -11,7 +11,6 @@ from scrapy.http import HtmlResponse, Request, Response, TextResponse
 from scrapy.http.request import NO_CALLBACK
 
 from crawler_dedup.config import Config
-from crawler_dedup.crawl.background import run_in_own_thread
 from crawler_dedup.crawl.signals import work_matched
 from crawler_dedup.crawl.startup import FilterOff, config_of, directory_of, is_preview, refusal_logged
 from crawler_dedup.crawl.text import declared_encoding, shown_text
@@ -19,6 +18,7 @@ from crawler_dedup.errors import BeyondLimits
 from crawler_dedup.signing.limits import MAX_CHARS
 from crawler_dedup.signing.parsing import decode_text
 from crawler_dedup.system.logs import LogThrottle, logger_without_credentials
+from crawler_dedup.system.threads import run_in_own_thread
 from crawler_dedup.works.library import Library
 from crawler_dedup.works.matches import Match, Matches
 
