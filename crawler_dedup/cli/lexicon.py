@@ -91,12 +91,12 @@ def _in_index(directory: Path) -> Iterator[str]:
 @click.command()
 @click.argument("source", type=click.Path(exists=True, file_okay=False, path_type=Path))
 @output_file_option("lexicon", "File to write.")
-@settings_option
+@settings_option("DEDUP_TOKENIZER=bigrams")
 def build(source: Path, output: Path, settings: Sequence[str]) -> None:
     """Count the documents that contain each word.
 
     SOURCE is a folder of HTML or text files, or an index that was made with DEDUP_STORE_TEXT = True. The counts are written
-    to a file, which a scheme reads with its option lexicon=FILE.
+    to a file, which a scheme that weighs words by their rarity reads: DEDUP_SCHEME = "imatch lexicon=FILE", for example.
 
     \b
     Examples:

@@ -38,7 +38,7 @@ _LISTED = 10
 @click.option(
     "--fetch",
     is_flag=True,
-    help="Fetch the page again, and compare it with its representative, or with the most similar kept page.",
+    help="Fetch the page again, and compare it with the kept page that it duplicates, or with the most similar one.",
 )
 @click.option("--all", "everything", is_flag=True, help=f"List all duplicates, not only {_LISTED}.")
 @json_option
