@@ -174,7 +174,9 @@ def sign(
     for path in signing.damaged:
         click.echo(f"{path} was damaged, and was signed again.", err=True)
     for name in signing.dropped:
-        click.echo(f"{name} was signed by an earlier call, and is no part of {output} any more.", err=True)
+        click.echo(
+            f"{name} is not among the inputs any more: its signed pages are no longer part of {output}.", err=True
+        )
     if signing.ignored:
         click.echo(
             f"Left out, because the name shows no format: {quantity(signing.ignored, 'file')} (see --format).", err=True

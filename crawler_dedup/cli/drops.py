@@ -158,7 +158,7 @@ def _print_summary(selected: SelectedDrops, size: int) -> None:
                 console.print("Dry runs:")
             console.print(_runs_table(runs[-size:], "marked" if is_dry else of_runs))
     if len(selected.earlier_runs):
-        console.print("Runs before the index was emptied, which are not counted here:")
+        console.print("Earlier runs, before the index was emptied (not counted in the other tables):")
         console.print(_runs_table(selected.count_by_run(earlier=True)[-size:], "dropped or marked"))
     if not selected.drops:
         return
@@ -166,7 +166,7 @@ def _print_summary(selected: SelectedDrops, size: int) -> None:
     for name, noun, most in _counts(size):
         counts, total = selected.count_by(name, most)
         if total > len(counts):
-            console.print(f"The {len(counts):,} of {total:,} {noun} with most {pages}:")
+            console.print(f"The {len(counts):,} of {total:,} {noun} with the most {pages}:")
         console.print(_table(name, column, counts, selected.drops))
     if selected.marked:
         console.print(f"Marked as duplicates, and passed: {quantity(selected.marked, 'page')}.")

@@ -81,7 +81,7 @@ def evaluate(folder: Path | None, settings: Sequence[str], jobs: int, errors: in
         return
     _print_tables(results, config)
     if errors:
-        click.echo(f"\n{len(wrong)} wrong pairs, {min(len(wrong), errors)} of them here:")
+        click.echo(f"\nPairs with a wrong decision: {len(wrong)}, of which {min(len(wrong), errors)} are shown:")
     for result in wrong[:errors]:
         click.echo(_error_lines(result))
 

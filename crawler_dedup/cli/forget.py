@@ -173,9 +173,9 @@ def _print_drop(journals: Journals, url: str) -> None:
     click.echo(
         f"It was {action} as a duplicate of {printable(last.duplicate_of)}:\n"
         f"  {describe_decision(last)}; {describe_time(last)}, {describe_crawl(last)}\n"
-        f"If this is wrong, `crawler-dedup restore {printable(url)}` lets the next crawl request the page again, and no page"
-        f" represents it then. After `crawler-dedup separate {printable(url)} {printable(last.duplicate_of)}`, another page"
-        " may still represent it.\n"
+        f"If this is wrong, `crawler-dedup restore {printable(url)}` lets the next crawl request the page again, and it is"
+        f" never dropped again. `crawler-dedup separate {printable(url)} {printable(last.duplicate_of)}` is for this pair"
+        " only: when the page is crawled again, it may be dropped as a duplicate of another page.\n"
         "Forgetting the kept page does not help: the next crawl keeps the page that it visits first, and drops the other.",
         err=True,
     )

@@ -80,9 +80,11 @@ def _print_hosts(table: DropTable, listed: Literal["deny", "allow"] | None, *, j
         lines = ({**vars(each), "share": each.share, "deny": each.host in redundant} for each in hosts_with_mirrors)
         print_json("mirror", lines)
     elif not hosts_with_mirrors:
-        click.echo("No host has ten or more known pages, at least half of which another host represents.")
+        click.echo(
+            "No host has at least ten known pages of which half or more are duplicates of pages of one other host."
+        )
     else:
-        table_of_hosts = make_table("host", "represented by", right=("pages", "duplicates", "share"))
+        table_of_hosts = make_table("host", "duplicates of", right=("pages", "duplicates", "share"))
         for each in hosts_with_mirrors:
             names = Text(printable(each.host)), Text(printable(each.mirrors))
             table_of_hosts.add_row(*names, f"{each.pages:,}", f"{each.duplicates:,}", f"{each.share:.0%}")

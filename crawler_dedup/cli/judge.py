@@ -103,10 +103,14 @@ def _ask_about(drops: Sequence[Drop], review: Review, selection: Selection, *, f
             review.answer(drop, 1 if answer == "y" else 0)
             if answer == "n":
                 url, kept = printable(drop.entry.url), printable(drop.entry.duplicate_of)
-                click.echo(f"`crawler-dedup separate {url} {kept}` lets the next crawl keep both.")
-                click.echo(f"`crawler-dedup restore {url}` lets the next crawl request it again.")
+                click.echo(
+                    f"To get this page: `crawler-dedup restore {url}` (the next crawl requests it, and keeps it)."
+                )
+                click.echo(
+                    f"If only this pair is wrong: `crawler-dedup separate {url} {kept}` (another may still match)."
+                )
             precision = review.answers.precision(selection)
-            click.echo(f"Precision so far: {format_share(precision)}, of {precision.total}.")
+            click.echo(f"Precision so far: {format_share(precision)}, from {quantity(precision.total, 'answer')}.")
 
 
 def _show(drop: Drop, review: Review, *, fetches: bool) -> None:

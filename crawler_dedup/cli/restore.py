@@ -147,10 +147,12 @@ def _print_result(result: Restored, addresses: dict[str, str], *, is_dry: bool, 
     for entry in result.restored:
         echo(f"{printable(entry.url)}  ← {printable(entry.duplicate_of)}  spider {printable(entry.spider)}")
         if entry.request is None:
-            echo("  An earlier version did not record its request: its callback is `parse`.")
+            echo("  An earlier version of crawler-dedup recorded this drop without its callback: `parse` is called.")
         elif entry.request.left_out:
             names = printable(", ".join(entry.request.left_out))
-            echo(f"  The request is repeated without {names}: only short JSON without passwords is recorded.")
+            echo(
+                f"  The new request lacks {names}: of meta and cb_kwargs, only short JSON without passwords is recorded."
+            )
     for entry, reason in result.refused:
         click.echo(f"{printable(entry.url)} cannot be restored: {printable(reason)}", err=True)
     known = {_bare(entry.url) for entry in (*result.restored, *(entry for entry, _ in result.refused))}

@@ -271,7 +271,7 @@ def _print_similar(page: PageHistory, history: AddressHistory) -> None:
     if page.similar:
         command = printable(shlex.join(["crawler-dedup", "compare", history.url, page.similar]))
         click.echo(f"The most similar kept page is {printable(page.similar)}.")
-        click.echo(f"`{command}` shows what each lacks of the other.")
+        click.echo(f"`{command}` shows what each page has that the other lacks.")
     elif not history.overrides:  # with one, the page is perhaps not compared
         click.echo("No other kept page is similar.")
 
