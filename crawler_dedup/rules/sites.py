@@ -115,7 +115,7 @@ def _pack_numbers(numbers: Iterable[int]) -> bytes:
 
 def _unpack_numbers(content: bytes) -> frozenset[int]:
     if len(content) % 4:
-        raise msgspec.DecodeError("hashes of a site have a length that they cannot have")
+        raise msgspec.DecodeError("the hashes of a site have an impossible length")
     return frozenset(np.frombuffer(content, dtype="<u4").tolist())
 
 
