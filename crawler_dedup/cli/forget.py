@@ -17,8 +17,9 @@ from crawler_dedup.cli.terminal import print_json, printable, quantity
 from crawler_dedup.index import opening
 from crawler_dedup.index.index import Index
 from crawler_dedup.index.records import Record
+from crawler_dedup.inspection.journaltable import JournalTable
 from crawler_dedup.journal.entry import OUTCOMES, page_forgotten
-from crawler_dedup.journal.reader import Journals, ScopedUrl, find_duplicates
+from crawler_dedup.journal.reader import Journals, ScopedUrl
 from crawler_dedup.journal.writer import JournalWriter
 from crawler_dedup.signedpage import SignedPage
 from crawler_dedup.signing.lookup import lookup_of
@@ -71,11 +72,13 @@ def forget(
     if not (older_than or url or host or run or last):
         raise click.UsageError("Say what to forget: --url, --host, --older-than, --last or --run.")
     target = options.find(needs_journal=export is not None)
-    with closing(opening.open_to_write(target.index)) as pages:
+    with closing(opening.open_to_write(target.index)) as pages, closing(JournalTable()) as table:
         chosen = choose_run(run, last, target.journals, pages)
         is_selected = _record_test(older_than, url, host, chosen)
         with progress_bars() as start:
-            duplicates = _find_duplicates(target, pages, is_selected, url, start) if url or export else None
+            duplicates = (
+                _find_duplicates(target.journals, pages, table, is_selected, url, start) if url or export else None
+            )
             if export is not None and duplicates is not None:
                 # The list is written before any page is forgotten: if the disk is full, nothing is forgotten.
                 with open_replacement(export) as file:
@@ -92,6 +95,7 @@ def forget(
         click.echo(f"{quantity(forgotten, 'page')}{of_run} forgotten.{hint}")
     is_unknown = bool(url) and not forgotten and not duplicates
     if duplicates is not None and not is_unknown:
+        print_damage(table.damaged)
         _print_duplicates(target, duplicates, export, json=json)
     if is_unknown:
         also = " to which the other options apply" if older_than or host or chosen else ""
@@ -134,7 +138,9 @@ def _recording(target: Target) -> Iterator[Callable[[SignedPage], None]]:
         yield lambda page: journal.write(page_forgotten(page.scope, page.url))
 
 
-def _find_duplicates(target: Target, pages: Index, is_selected: RecordTest, url: str, start: Start) -> list[str]:
+def _find_duplicates(
+    journals: Journals, pages: Index, table: JournalTable, is_selected: RecordTest, url: str, start: Start
+) -> list[str]:
     """Return the addresses of the duplicates of selected pages, without those that are kept and not selected."""
     total = len(pages)
     selected: set[ScopedUrl] = set()
@@ -144,18 +150,14 @@ def _find_duplicates(target: Target, pages: Index, is_selected: RecordTest, url:
             selected.add(_address_of(record))
         elif record.page.url == url:
             not_selected.add(_address_of(record))
+    table.read_index(pages, start("reading the index", total))
+    table.read_journals(journals, advance=start("reading the journal", journals.size))
+    table.find_last()
     # A page with the address *url* that was forgotten earlier is only in the journal.
-    duplicates = find_duplicates(
-        target.journals,
-        lambda address: address in selected or (address[1] == url and address not in not_selected),
-        start("reading the journal", 2 * target.journals.size),
+    duplicates = table.find_duplicates(
+        lambda *address: address in selected or (address[1] == url and address not in not_selected)
     )
-    kept = {
-        _address_of(record)
-        for record in opening.read_records(pages, start("reading the index", total))
-        if _address_of(record) in duplicates and not is_selected(record)
-    }
-    return list(dict.fromkeys(address[1] for address in duplicates if address not in kept))
+    return list(dict.fromkeys(entry.url for entry in duplicates))
 
 
 def _print_drop(journals: Journals, url: str) -> None:
@@ -181,7 +183,6 @@ def _address_of(record: Record) -> ScopedUrl:
 
 
 def _print_duplicates(target: Target, duplicates: Collection[str], export: Path | None, *, json: bool) -> None:
-    print_damage(target.journals.damaged)
     number = len(duplicates)
     were_dropped = (
         f"{quantity(number, 'page')} {'was' if number == 1 else 'were'} dropped or marked because of forgotten pages"

@@ -16,7 +16,7 @@ from crawler_dedup.index.opening import has_index, open_index
 from crawler_dedup.signing.lexicon import build as build_lexicon
 from crawler_dedup.signing.signer import Signer
 from crawler_dedup.signing.text import Text, unpack_text
-from crawler_dedup.system.files import GZIP_ERRORS, open_maybe_gzipped
+from crawler_dedup.system.files import read_maybe_gzipped
 
 _HTML = (".html", ".htm", ".html.gz", ".htm.gz")
 _PLAIN = (".txt", ".txt.gz")
@@ -58,17 +58,14 @@ def _read_main_text(path: Path, signer: Signer) -> str:
         BeyondLimits: the file is larger than the settings allow.
     """
     name = path.name.lower()
-    try:
-        with open_maybe_gzipped(path) as file:
-            content = file.read(signer.config.max_bytes + 1)
-        if len(content) > signer.config.max_bytes:
-            raise BeyondLimits("too many bytes")
-        if name.endswith(_PLAIN):
+    content = read_maybe_gzipped(path, signer.config.max_bytes + 1)
+    if len(content) > signer.config.max_bytes:
+        raise BeyondLimits("too many bytes")
+    if name.endswith(_PLAIN):
+        try:
             return content.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        raise DedupError(f"{path} is not text in UTF-8.") from None
-    except (OSError, *GZIP_ERRORS) as error:
-        raise DedupError(f"{path} cannot be read: {error}") from None
+        except UnicodeDecodeError:
+            raise DedupError(f"{path} is not text in UTF-8.") from None
     if b"\0" in content[:_SNIFFED] and not content.startswith(_UTF_16):
         raise DedupError(f"{path} is not HTML.")
     return signer.main_text(content)

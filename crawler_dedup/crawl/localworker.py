@@ -18,7 +18,7 @@ from crawler_dedup.signing.extractors import extract_text
 from crawler_dedup.signing.signer import Signer
 from crawler_dedup.system.channel import HEAD, Failure
 from crawler_dedup.worker.messages import Answer, Close, ExtractText, LogLine, MakeOwnText, Message, Ready, Start
-from crawler_dedup.worker.textmaker import TextMaker
+from crawler_dedup.worker.preview import TextMaker
 from crawler_dedup.worker.worker import open_worker
 
 _MESSAGES = msgspec.msgpack.Decoder(Message)

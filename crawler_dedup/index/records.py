@@ -12,7 +12,6 @@ from xxhash import xxh32_intdigest
 from crawler_dedup.index.layout import decode_struct
 from crawler_dedup.index.limits import MAX_ALIASES, MAX_ALSO_AT
 from crawler_dedup.signedpage import NAME_BYTES, Count, SignedPage, hash_page_key, is_well_formed
-from crawler_dedup.urls import without_credentials
 
 KEY_BYTES = 20
 """Length of the key of a kept page, in bytes."""
@@ -65,9 +64,6 @@ def checked(record: Record) -> Record:
     """Return *record*, which was read from disk; raise :class:`msgspec.DecodeError` if it is not one."""
     if not is_well_formed(record.page) or any(len(name) != NAME_BYTES for name in record.aliases):
         raise msgspec.DecodeError("The signature does not have 64 bits, or the length of a part is not possible.")
-    url = without_credentials(record.page.url)  # an older version removed fewer
-    if url != record.page.url:
-        record = msgspec.structs.replace(record, page=msgspec.structs.replace(record.page, url=url))
     return record
 
 

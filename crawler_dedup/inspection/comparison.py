@@ -138,7 +138,7 @@ def find_lacks(new: InspectedPage, pair: Pair, kept: InspectedPage | None = None
     Args:
         kept: the kept page with its texts; ``None``: its texts are not known.
     """
-    blocks = [*pair.comparison.blocks] if _are_compared(pair) else []
+    blocks = [*pair.blocks] if _are_compared(pair) else []
     lacking = {
         block.hash: Lack(_kind_of(block), new.blocks.get(block.hash, ""), block.size, exemption)
         for block, is_there, exemption in blocks
@@ -165,7 +165,7 @@ def find_compared(new: InspectedPage, pair: Pair) -> frozenset[str]:
     """Return those blocks of the *new* page that the kept page of *pair* has to have."""
     if not _are_compared(pair):
         return frozenset()
-    counted = (block for block, _, exemption in pair.comparison.blocks if not exemption)
+    counted = (block for block, _, exemption in pair.blocks if not exemption)
     return frozenset(new.blocks.get(block.hash, "") for block in counted)
 
 

@@ -307,24 +307,12 @@ class SelectedDrops:
         earliest = max(selection.since, selection.emptied)
         self._time: Search = {"since": earliest, "run": selection.run}
         self._time_before: Search = {"since": selection.since, "before": selection.emptied}
-        self.runs = self._find_runs(self._time)
-        self.earlier_runs = self._find_runs(self._time_before) if selection.emptied else RunPeriods()
+        self.runs = table.find_runs(*conditions_of(self._time))
+        self.earlier_runs = table.find_runs(*conditions_of(self._time_before)) if selection.emptied else RunPeriods()
         self._where, self._values = self._drops_in(self._time)
         self._where += "" if selection.run else f" AND NOT {IS_OUTDATED}"
         self.drops = table.count(self._where, self._values)
         self.marked = table.count(f"{self._where} AND event = 'mark'", self._values)
-
-    def _find_runs(self, time: Search) -> RunPeriods:
-        where, values = conditions_of(time)
-        runs = RunPeriods()
-        for run, spider, first, last in self._table.select(
-            "SELECT run, spider, coalesce(min(nullif(seconds, 0)), 0), max(seconds) FROM entries"  # noqa: S608
-            f" WHERE {where} GROUP BY run, spider ORDER BY min(id)",
-            values,
-        ):
-            runs.note(run, first, spider)
-            runs.note(run, last)
-        return runs
 
     def _drops_in(self, time: Search) -> tuple[str, list[str]]:
         where, values = conditions_of({**time, "of_host": self.selection.host, "rule": self.selection.rule})

@@ -19,7 +19,7 @@ from w3lib.encoding import html_to_unicode, http_content_type_encoding
 
 from crawler_dedup.errors import DedupError
 from crawler_dedup.signing.parsing import is_charset
-from crawler_dedup.system.files import GZIP_ERRORS, open_maybe_gzipped
+from crawler_dedup.system.files import read_maybe_gzipped
 
 if TYPE_CHECKING:
     from crawler_dedup.warc.droppedpage import DroppedPage
@@ -82,13 +82,9 @@ def load_page(source: str, url: str, max_bytes: int) -> FetchedPage:
     if is_address(source):
         return fetch_page(source, max_bytes)
     path = Path(source)
-    try:
-        with open_maybe_gzipped(path) as file:
-            return FetchedPage(url, file.read(max_bytes + 1))
-    except FileNotFoundError:
-        raise DedupError(f"{source} does not exist, and is not an address (http://…, https://…).") from None
-    except (OSError, *GZIP_ERRORS) as error:
-        raise DedupError(f"{source} cannot be read: {error}") from None
+    if not path.exists():
+        raise DedupError(f"{source} does not exist, and is not an address (http://…, https://…).")
+    return FetchedPage(url, read_maybe_gzipped(path, max_bytes + 1))
 
 
 def fetch_page(url: str, max_bytes: int) -> FetchedPage:

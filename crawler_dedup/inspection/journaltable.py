@@ -20,7 +20,7 @@ from crawler_dedup.index import opening
 from crawler_dedup.index.index import Index
 from crawler_dedup.index.records import Record
 from crawler_dedup.journal.entry import DUPLICATES, OUTCOMES, Entry, decode_entry
-from crawler_dedup.journal.reader import Journals, read_lines
+from crawler_dedup.journal.reader import Journals, RunPeriods, read_entries, read_lines
 from crawler_dedup.system.callbacks import Advance, ignore_progress
 from crawler_dedup.urls import host_of, is_of_host
 
@@ -195,6 +195,31 @@ class JournalTable:
             return ""
         self._database.create_function("is_left_out", 2, is_left_out)
         return " AND NOT is_left_out(url, duplicate_of)"
+
+    def find_runs(self, where: str = "TRUE", values: Values = ()) -> RunPeriods:
+        """Find the runs whose entries meet a condition in SQL."""
+        runs = RunPeriods()
+        for run, spider, first, last in self.select(
+            "SELECT run, spider, coalesce(min(nullif(seconds, 0)), 0), max(seconds) FROM entries"  # noqa: S608
+            f" WHERE {where} GROUP BY run, spider ORDER BY min(id)",
+            values,
+        ):
+            runs.note(run, first, spider)
+            runs.note(run, last)
+        return runs
+
+    def find_duplicates(self, is_selected: Callable[[str, str], bool]) -> Iterator[Entry]:
+        """Yield the last drop of each page that a selected page represents, and that is not kept or selected itself.
+
+        Args:
+            is_selected: returns whether a kept page is selected, by its scope and address.
+        """
+        self._database.create_function("is_selected", 2, is_selected)
+        positions = self.select(
+            "SELECT file, offset_in_file FROM entries WHERE is_last AND is_selected(scope, duplicate_of)"  # noqa: S608
+            f" AND (NOT {IS_KEPT} OR is_selected(scope, url)) ORDER BY id"
+        )
+        return read_entries(positions)
 
     def count(self, where: str, values: Values = ()) -> int:
         """Count the entries that meet a condition in SQL."""

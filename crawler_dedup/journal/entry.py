@@ -129,10 +129,6 @@ class Entry(msgspec.Struct, frozen=True):
         """Whether another page represents this page, which was dropped, or marked and passed."""
         return self.event in DUPLICATES
 
-    def outdates(self, mark: Entry) -> bool:
-        """Return whether *mark*, which is about the same page, no longer counts: another run has decided later."""
-        return mark.event == "mark" and self.event in OUTCOMES and self.run != mark.run and self.time > mark.time
-
 
 class RunLine(msgspec.Struct):
     """The fields of an entry about its run."""

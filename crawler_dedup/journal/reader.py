@@ -14,8 +14,6 @@ from operator import itemgetter
 from pathlib import Path
 from typing import TypeVar
 
-from msgspec.structs import replace
-
 from crawler_dedup.errors import DedupError
 from crawler_dedup.journal.entry import VERSION, Entry, Event, UnknownVersion, decode_entry, decode_run, parse_time
 from crawler_dedup.system.callbacks import Advance, ignore_progress
@@ -286,35 +284,6 @@ def sample(items: Iterable[_Item], size: int, source: random.Random) -> list[_It
 
 ScopedUrl = tuple[str, str]
 """The scope and the URL of a page."""
-
-
-def find_duplicates(
-    journals: Journals, is_selected: Callable[[ScopedUrl], bool], advance: Advance = ignore_progress
-) -> dict[ScopedUrl, Entry]:
-    """Find the duplicates of selected kept pages: the last entry of each duplicate, without its text.
-
-    A duplicate is left out if its last entry has a kept page that is not selected, or is a mark that no longer counts
-    (:meth:`Entry.outdates`). Reads the journals twice.
-
-    Args:
-        is_selected: returns whether a kept page is selected.
-        advance: called with numbers of bytes that were read; their sum is twice the size of the journals.
-    """
-    last: dict[ScopedUrl, Entry] = {}
-    for entry in journals.entries(advance):
-        if entry.is_duplicate and is_selected((entry.scope, entry.duplicate_of)):
-            known = last.get((entry.scope, entry.url))
-            if known is None or entry.time >= known.time:
-                last[entry.scope, entry.url] = replace(entry, text=b"")
-    for entry in journals.entries(advance):
-        known = last.get((entry.scope, entry.url))
-        if known is None:
-            continue
-        if entry.is_duplicate and entry.time >= known.time:
-            last[entry.scope, entry.url] = replace(entry, text=b"")
-        elif entry.outdates(known):
-            del last[entry.scope, entry.url]
-    return {address: entry for address, entry in last.items() if is_selected((entry.scope, entry.duplicate_of))}
 
 
 def _sort_key(path: Path) -> list[str | int]:

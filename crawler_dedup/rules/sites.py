@@ -7,8 +7,8 @@ the pages name of them in common, or a long part.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 import msgspec
@@ -20,7 +20,6 @@ from crawler_dedup.signedpage import Count, PageKind, SignedPage
 from crawler_dedup.signing.cover import pack_cover
 from crawler_dedup.signing.lookup import named_parts, with_keys
 from crawler_dedup.signing.titles import split_title
-from crawler_dedup.urls import site_of
 
 _CACHED = 256
 _TITLES = 256  # titles whose own parts are cached
@@ -98,17 +97,6 @@ def decode_profile(content: bytes) -> SiteProfile:
     if sum(map(len, parts)) > 4 * MAX_COUNTERS:
         raise msgspec.DecodeError("the snapshot of a site has more hashes than are counted")
     return SiteProfile(packed.number, *map(_unpack_numbers, parts))
-
-
-@dataclass(frozen=True)
-class Sites:
-    """What is known about some sites, by scope and site."""
-
-    profiles: Mapping[tuple[str, str], SiteProfile] = field(default_factory=dict)
-
-    def profile_of(self, page: SignedPage) -> SiteProfile:
-        """Return the profile of the site of *page*; :data:`UNKNOWN_SITE` if there is none."""
-        return self.profiles.get((page.scope, site_of(page.url)), UNKNOWN_SITE)
 
 
 @lru_cache(maxsize=_TITLES)

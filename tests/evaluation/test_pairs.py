@@ -19,8 +19,8 @@ from crawler_dedup.evaluation.pairs import (
     evaluate_pairs,
     sign_documents,
 )
+from crawler_dedup.evaluation.sites import Sites
 from crawler_dedup.rules.limits import MIN_PAGES
-from crawler_dedup.rules.sites import Sites
 from crawler_dedup.signedpage import Trait
 from crawler_dedup.signing.schemes import SimHash
 from tests.support.commandline import invoke, lines_by_type, printed_text

@@ -14,15 +14,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawler_dedup import Config, Deduplicator, SignedPage, Verdict
+from crawler_dedup import Config, SignedPage, Verdict
 from crawler_dedup.index import transaction
 from crawler_dedup.index.limits import MAX_ALIASES
 from crawler_dedup.index.lmdb import verification
 from crawler_dedup.index.lmdb.index import DirectoryIndex
 from crawler_dedup.index.records import Record, pack, shorten_key, unpack
-from crawler_dedup.signedpage import PageKind
-from crawler_dedup.signing.lookup import lookup_of
-from tests.support import sitepages
 from tests.support.indexing import FILING, ByDistance, number_of, open_store, page
 
 CONFIG = Config(tokenizer="bigrams")
@@ -125,18 +122,3 @@ def _is_number(number: int) -> Callable[[Record], bool]:
 
 def _make_coarse(place_of: Callable[..., int]) -> Callable[..., int]:
     return lambda *asked: place_of(*asked) & (1 << 24 | 3)
-
-
-# Older formats
-
-
-def test_a_thin_page_without_keys_is_filed_again_when_it_is_visited(tmp_path: Path) -> None:
-    body = sitepages.page("Tags | Tea House", "<p>short words here</p>", sitepages.MENU).encode()
-    with Deduplicator.open(tmp_path, CONFIG) as deduplicator, closing(DirectoryIndex.attach(tmp_path)) as store:
-        signed = deduplicator.sign("http://a.org/1", body)
-        assert (signed.kind, signed.value) == (PageKind.THIN, b"")
-        older = Record(msgspec.structs.replace(signed, blocks=b""), settled=1)
-        assert store.merge([older], lookup_of(store.header.spec)) == 1
-        visits = [deduplicator.check(f"http://a.org/{number}", body).verdict for number in (1, 1, 2)]
-        assert visits == [Verdict.CHANGED, Verdict.UNCHANGED, Verdict.DUPLICATE]
-        assert store.verify(lookup_of(store.header.spec)) == []

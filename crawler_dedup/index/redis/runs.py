@@ -12,7 +12,6 @@ only if its key was renewed after the client began (:meth:`~crawler_dedup.index.
 from __future__ import annotations
 
 import os
-import secrets
 import threading
 from contextlib import suppress
 from time import monotonic
@@ -33,19 +32,19 @@ _held: set[ServerRun] = set()
 
 
 class ServerRun(Run):
-    """A new run, with a thread that gives its signs of life.
+    """A run, with a thread that gives its signs of life, in each process that shares it.
 
     Args:
         connection: the connection, which only this run uses from now on.
         header: the header of the index.
-        number: number of a run that several processes share, each of which keeps it alive; 0: a new run.
+        number: number of the run.
 
     Raises:
         IndexUnusable: the server cannot be reached.
     """
 
-    def __init__(self, connection: ServerConnection, header: Header, number: int = 0) -> None:
-        super().__init__(number or secrets.randbits(32) or 1, read_time(connection) - monotonic())
+    def __init__(self, connection: ServerConnection, header: Header, number: int) -> None:
+        super().__init__(number, read_time(connection) - monotonic())
         self._connection = connection
         self._header = header
         self._process = os.getpid()
