@@ -250,10 +250,21 @@ class BlockReader:
         _, level, place, row, cell, has_lines = self._around[number]
         if links and not self._leads_away:
             place = 0
-        text, linked, shown = read_text(parts, links, hidden)
+        text, linked, shown, has_words = read_text(parts, links, hidden)
         if size := size_in_letters(text):  # 0: no text, or only characters that change no word
             block = Block(
-                text, size, min(linked, size), self._groups[number], shown, level, place, has_lines, row, cell
+                text,
+                size,
+                min(linked, size),
+                self._groups[number],
+                shown,
+                level,
+                place,
+                has_lines,
+                row,
+                cell,
+                (),
+                has_words,
             )
             self.blocks.append(block._replace(lines=read_lines(block, parts, links, hidden)) if has_lines else block)
             if self.elements is not None:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from itertools import chain
 from typing import NamedTuple
+from unicodedata import category
 
 from crawler_dedup.signing.features import size_in_letters
 
 _LINE_ENDS = ("\n", "\r")
+_NUMBERS, _SIGNS = re.compile(r"\d\D+\d"), ("Sc", "So")
 
 
 class Block(NamedTuple):
@@ -28,6 +31,7 @@ class Block(NamedTuple):
         row: number of the row of a table, or of the label in a list of labels with values, that it belongs to; 0: none.
         cell: number of the cell in that row, counted from 1; 0: none.
         lines: the lines of a preformatted text, by which it is compared. The main text is found without them.
+        has_words: whether it has links, and words or a value beside them.
     """
 
     text: str
@@ -41,13 +45,22 @@ class Block(NamedTuple):
     row: int = 0
     cell: int = 0
     lines: tuple[Block, ...] = ()
+    has_words: bool = False
 
 
-def read_text(parts: list[str], links: list[slice], hidden: list[slice]) -> tuple[str, int, str]:
-    """Return the text of *parts*, how much of it is in *links*, and the text that is not *hidden*."""
+def read_text(parts: list[str], links: list[slice], hidden: list[slice]) -> tuple[str, int, str, bool]:
+    """Return the text of *parts*, how much of it is in *links*, what is not *hidden*, and whether words are beside links."""
     text = join_parts(parts)
     linked = sum([size_in_letters(join_parts(parts[link])) for link in links]) if links else 0
-    return text, linked, join_parts(leave_out(parts, hidden)) if hidden else text
+    shown = join_parts(leave_out(parts, hidden)) if hidden else text
+    return text, linked, shown, bool(links) and _has_words("".join(leave_out(parts, links)))
+
+
+def _has_words(text: str) -> bool:
+    """Return whether *text* has more than a number ("4", "1.", "(12)") and punctuation: a word, "45 €", "12.05.", "★"."""
+    return bool(_NUMBERS.search(text)) or any(
+        character.isalpha() or category(character) in _SIGNS for character in text
+    )
 
 
 def read_lines(block: Block, parts: list[str], links: list[slice], hidden: list[slice]) -> tuple[Block, ...]:
@@ -89,9 +102,9 @@ class _Line(NamedTuple):
 
     def as_part_of(self, block: Block) -> Block:
         """Return the line as a block like that which it is a part of."""
-        text, linked, shown = read_text(*self)
+        text, linked, shown, has_words = read_text(*self)
         size = size_in_letters(text)
-        return block._replace(text=text, size=size, linked=min(linked, size), shown=shown)
+        return block._replace(text=text, size=size, linked=min(linked, size), shown=shown, has_words=has_words)
 
 
 def join_parts(parts: Iterable[str]) -> str:
