@@ -71,7 +71,7 @@ def main() -> None:
         lines = (json.dumps({"url": f"https://example.com/{name}", "html": text}) for name, text in pages.items())
         Path("raw.jsonl").write_text("\n".join(lines), encoding="utf-8")
         Path("work.txt").write_text(TEXT, encoding="utf-8")
-        run("demo", [COMMAND, "demo"], "13 dropped")
+        run("demo", [COMMAND, "demo"], "11 dropped")
         with ThreadingHTTPServer(("127.0.0.1", 0), partial(Silent, directory="site")) as server:
             threading.Thread(target=server.serve_forever, daemon=True).start()
             address = f"http://127.0.0.1:{server.server_port}/a.html"

@@ -31,8 +31,8 @@ from crawler_dedup.evaluation.pairs import (
     evaluate_pairs,
     sign_documents,
 )
+from crawler_dedup.evaluation.sites import Sites
 from crawler_dedup.permutedtables import MAX_DISTANCE
-from crawler_dedup.rules.sites import Sites
 from crawler_dedup.signedpage import PageKind
 from crawler_dedup.signing.segmentation import resolve_tokenizer
 from tests.support.data import DATA, require_data

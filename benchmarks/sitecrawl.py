@@ -26,7 +26,7 @@ from scrapy.crawler import Crawler
 from scrapy.http import HtmlResponse, Response
 from scrapy.utils.project import get_project_settings
 
-from crawler_dedup import Decision, main_text, near_duplicate_dropped
+from crawler_dedup import Decision, near_duplicate_dropped, own_text
 from crawler_dedup.spiders.site import SiteSpider
 from tests.support.processes import ROOT, Process, children, seconds_of, start
 from tests.support.versions import crawler_process
@@ -58,7 +58,7 @@ class ExtractSpider(LinksSpider):
             if self.settings["DEDUP_ENABLED"] == "False":
                 text = trafilatura.extract(response.selector.root) or ""
             else:
-                text = await main_text(response)
+                text = (await own_text(response)).text
             yield {"url": response.url, "title": response.xpath("string(//title)").get(""), "text": text}
             for request in self._follow(response):
                 yield request
@@ -85,7 +85,7 @@ class Crawled:
     workers: float
 
 
-def run(
+def run(  # noqa: PLR0913
     url: str,
     *,
     items: Path,
@@ -94,18 +94,20 @@ def run(
     core: int | None = None,
     kill_after: float | None = None,
     skip: int = 0,
+    allow: str = "",
     fresh: bool = True,
 ) -> Crawled | None:
     """Crawl in a subprocess; return ``None`` if it was killed with SIGKILL after *kill_after* seconds.
 
     Args:
         skip: number of responses after which measuring begins.
+        allow: hosts whose links are followed, separated by commas; by default that of *url*.
         fresh: start the interpreter anew, as a benchmark has to, instead of forking (:mod:`tests.support.processes`).
     """
     with tempfile.TemporaryDirectory() as folder:
         result = Path(folder) / "result.json"
         command = ["-m", "benchmarks.sitecrawl", url, str(result)]
-        command += ["--spider", spider, "--items", str(items), "--skip", str(skip)]
+        command += ["--spider", spider, "--items", str(items), "--skip", str(skip), "--allow", allow]
         for name, value in (settings or {}).items():
             command += ["-s", f"{name}={value}"]
         process: subprocess.Popen[bytes] | Process
@@ -130,6 +132,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--spider", choices=SPIDERS, default="site")
     parser.add_argument("--items", type=Path, required=True)
     parser.add_argument("--skip", type=int, default=0)
+    parser.add_argument("--allow", default="")
     parser.add_argument("-s", dest="settings", action="append", default=[], metavar="NAME=VALUE")
     given = parser.parse_args(arguments)
     settings = get_project_settings()
@@ -146,7 +149,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     process = crawler_process(settings)
     crawler = process.create_crawler(SPIDERS[given.spider])
     watch = _Watch(crawler, given.skip)
-    process.crawl(crawler, url=given.url)
+    process.crawl(crawler, url=given.url, allow=given.allow)
     process.start()
     stats = {name: value for name, value in crawler.stats.get_stats().items() if isinstance(value, (int, float, str))}
     measured = {field.name: getattr(watch, field.name) for field in fields(Crawled) if field.name != "stats"}

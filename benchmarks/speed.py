@@ -5,7 +5,8 @@ Four kinds of crawls alternate: without the filter (*off*), with it (*mark*), wi
 (*loop*: ``DEDUP_PROCESSES = 0``), and with a filter that settles each page when it is seen (*no claims*), which shows the
 cost of claims. There are three spiders: ``links`` only follows links, so that all work of the filter is added work;
 ``site`` extracts each page's main text with ``main_text``; ``extract`` follows links and extracts the text, without the
-filter with ``trafilatura.extract`` in its callback, with the filter with ``main_text``. Processor time is that of the
+filter with ``trafilatura.extract`` in its callback, with the filter with ``own_text``. Besides saved blogs, ``--site`` takes
+the pages of many hosts of :mod:`benchmarks.hosts`, whose links are not followed. Processor time is that of the
 crawl's process, of its event loop and its writing thread, and of the worker. Stalls: a task on the event loop sleeps 5 ms
 again and again; the tables show how much later than asked it woke. With ``--skip``, all figures begin after that many pages.
 """
@@ -25,6 +26,7 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks import withoutclaims
+from benchmarks.hosts import HOSTS, find_pages, serve_hosts
 from benchmarks.sitecrawl import SPIDERS, Crawled, run
 from tests.support.data import DATA, require_data, served
 
@@ -53,7 +55,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=4)
     parser.add_argument(
-        "--site", action="append", help=f"may be given again, SITE,SITE: both in a crawl; default: {', '.join(SITES)}"
+        "--site",
+        action="append",
+        help=f"may be given again, SITE,SITE: both in a crawl; {', '.join(HOSTS)}; default: {', '.join(SITES)}",
     )
     parser.add_argument("--folder", type=Path, default=DATA, help="has sites/")
     parser.add_argument("--kind", choices=_KINDS, action="append", help="may be given again; default: all")
@@ -119,14 +123,20 @@ def _crawl(sites: Sequence[str], folder: Path, spider: str, tokenizer: str, skip
         "mark": settings,
     }[kind]
     with tempfile.TemporaryDirectory() as working, ExitStack() as servers:
-        origins = [servers.enter_context(served(site, core=1, folder=folder)) for site in sites]
+        if sites[0] in HOSTS:
+            start, allow = servers.enter_context(serve_hosts(find_pages(sites[0]), core=1))
+            settings |= {"DEPTH_LIMIT": "1", "ROBOTSTXT_OBEY": "False"}
+        else:
+            origins = [servers.enter_context(served(site, core=1, folder=folder)) for site in sites]
+            start, allow = ",".join(f"{origin}/_all.html" for origin in origins), ""
         done = run(
-            ",".join(f"{origin}/_all.html" for origin in origins),
+            start,
             items=Path(working) / "items.jsonl",
             spider=spider,
             settings={"DEDUP_DIR": f"{working}/index", **settings},
             core=0,
             skip=skip,
+            allow=allow,
         )
     assert done is not None
     return done

@@ -33,7 +33,6 @@ from crawler_dedup.index.records import Record
 from crawler_dedup.system.callbacks import Advance, ignore_progress
 from crawler_dedup.system.compression import FrameDamaged, decompress_stream, zstd
 from crawler_dedup.system.files import open_replacement
-from crawler_dedup.urls import identifier_without_credentials, without_credentials
 
 FORMAT = 9
 """Version of the files."""
@@ -129,13 +128,16 @@ class Export:
                 count += len(block.signatures)
                 yield block
         if count != self._total:
-            raise self._error(f"it has {count:,} signatures, and should have {self._total:,}")
+            raise self.error(f"it has {count:,} signatures, and should have {self._total:,}")
 
-    def sites(self) -> Iterator[StoredSite]:
-        """Yield what was known about the sites of the pages. Its content is not checked."""
+    def sites(self, is_readable: SiteCheck = lambda _: True) -> Iterator[StoredSite]:
+        """Yield what was known about the sites of the pages. By default its content is not checked."""
         for part, value in self._parts():
             if part == _SITES:
-                yield self._decode(value, StoredSite, "what is known of a site")
+                site = self._decode(value, StoredSite, "what is known of a site")
+                if not is_readable(site):
+                    raise self.error("what is known of a site is damaged")
+                yield site
 
     def overrides(self) -> Iterator[Override]:
         """Yield the overrides."""
@@ -145,7 +147,7 @@ class Export:
                 try:
                     checked = make_override(override.kind, override.urls, override.since)
                 except ValueError as error:
-                    raise self._error(f"an override is damaged ({error})") from error
+                    raise self.error(f"an override is damaged ({error})") from error
                 yield msgspec.structs.replace(checked, restorations=override.restorations)
 
     def _parts(self) -> Iterator[tuple[int, bytes]]:
@@ -156,20 +158,20 @@ class Export:
             if value:
                 yield part, value
             elif part == _OVERRIDES:
-                raise self._error("it is damaged")
+                raise self.error("it is damaged")
             else:
                 part += 1
         if part != _OVERRIDES:
-            raise self._error("it is cut off")
+            raise self.error("it is cut off")
 
     def _values(self) -> Generator[bytes, None, None]:
         """Yield all values, of which the first is the header."""
         with self.path.open("rb") as file:
             line = _FIRST_LINE_PATTERN.fullmatch(file.readline(64))
             if line is None:
-                raise self._error("it is not an export of an index")
+                raise self.error("it is not an export of an index")
             if (number := int(line[1])) != FORMAT:
-                raise self._error(f"its format is {number}, this version reads {FORMAT}")
+                raise self.error(f"its format is {number}, this version reads {FORMAT}")
             self._total = int(line[2])
             try:
                 limit = max(_MAX_VALUE, _MAX_RATIO * os.fstat(file.fileno()).st_size)
@@ -178,37 +180,38 @@ class Export:
                     while stream.peek(1):
                         yield self._read(stream, limit)
             except FrameDamaged as error:
-                raise self._error(f"it is damaged ({error})") from error
+                raise self.error(f"it is damaged ({error})") from error
 
     def _read(self, stream: zstd.ZstdFile, limit: int) -> bytes:
         head = stream.read(_LENGTH.size)
         length = _LENGTH.unpack(head)[0] if len(head) == _LENGTH.size else 0
         if length > limit:
-            raise self._error("a part is too long")
+            raise self.error("a part is too long")
         content = stream.read(length)
         if len(head) < _LENGTH.size or len(content) < length:
-            raise self._error("it is cut off")
+            raise self.error("it is cut off")
         return content
 
     def _decode(self, value: bytes, kind: type[_Value], name: str) -> _Value:
         try:
             return msgspec.msgpack.decode(value, type=kind)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-            raise self._error(f"{name} is damaged ({error})") from error
+            raise self.error(f"{name} is damaged ({error})") from error
 
     def _unpack_block(self, value: bytes) -> ExportBlock:
         packed = self._decode(value, _Packed, "a block")
         count, rest = divmod(len(packed.signatures), 8)
         if count > MAX_BLOCK_ROWS:
-            raise self._error("a block is too large")
+            raise self.error("a block is too large")
         if rest or len(packed.rows) != count:
-            raise self._error("a block has columns of different lengths")
+            raise self.error("a block has columns of different lengths")
         signatures = _unpack(packed.signatures)
         if (signatures[1:] < signatures[:-1]).any():
-            raise self._error("a block is not sorted")
+            raise self.error("a block is not sorted")
         return ExportBlock(signatures, packed.rows)
 
-    def _error(self, reason: str) -> ExportUnreadable:
+    def error(self, reason: str) -> ExportUnreadable:
+        """Make the error that the file cannot be read for this *reason*."""
         return ExportUnreadable(f"{self.path} cannot be read as an export: {reason}.")
 
 
@@ -301,8 +304,8 @@ def import_index(
     for block in _counted(export.blocks(), checked):
         decode_records(export, block)
         total += len(block.signatures)
-    if not all(map(is_readable, export.sites())):
-        raise ExportUnreadable(f"{export.path} cannot be read as an export: what is known of a site is damaged.")
+    for _ in export.sites(is_readable):
+        pass
     header, overrides = export.header, list(export.overrides())
     filing, new = filing_of(header.spec), 0
     with closing(open_or_create_index(location, header.spec, header.libraries)) as pages:
@@ -326,17 +329,14 @@ def read_profiles(path: Path, spec: Mapping[str, str], is_readable: SiteCheck) -
     """
     export = Export(path)
     require_same_spec(f"The export {path}", export.header.spec, spec)
-    sites = list(export.sites())
-    if not all(map(is_readable, sites)):
-        raise ExportUnreadable(f"{export.path} cannot be read as an export: what is known of a site is damaged.")
-    return FrozenProfiles.of(sites)
+    return FrozenProfiles.of(export.sites(is_readable))
 
 
 def _read_pages(pages: Index, count_unreadable: Advance) -> Generator[ExportBlock, None, None]:
     for batch in pages.records(MAX_BLOCK_ROWS, handled_only=True, count_unreadable=count_unreadable):
         batch.sort(key=lambda record: record.page.signature)
         signatures = np.array([record.page.signature for record in batch], dtype=np.uint64)
-        yield ExportBlock(signatures, [records.encode(_with_signature(_clean(record), 0)) for record in batch])
+        yield ExportBlock(signatures, [records.encode(_with_signature(record, 0)) for record in batch])
 
 
 def decode_records(export: Export, block: ExportBlock) -> list[Record]:
@@ -344,21 +344,9 @@ def decode_records(export: Export, block: ExportBlock) -> list[Record]:
     try:
         decoded = [records.decode(row) for row in block.rows]
     except msgspec.DecodeError as error:
-        raise ExportUnreadable(f"{export.path} cannot be read as an export: a record is damaged ({error}).") from error
+        raise export.error(f"a record is damaged ({error})") from error
     pairs = zip(decoded, block.signatures.tolist(), strict=True)
-    return [_with_signature(_clean(record), signature) for record, signature in pairs]
-
-
-def _clean(record: Record) -> Record:
-    """Return *record* without user names and passwords in key and scope: an older version may have left some."""
-    page = record.page
-    # A page without a key of its own has its address as key.
-    is_address = without_credentials(page.key) == page.url
-    key = page.url if is_address else identifier_without_credentials(page.key)
-    scope = identifier_without_credentials(page.scope)
-    if (key, scope) == (page.key, page.scope):
-        return record
-    return msgspec.structs.replace(record, page=msgspec.structs.replace(page, key=key, scope=scope))
+    return [_with_signature(record, signature) for record, signature in pairs]
 
 
 def _with_signature(record: Record, signature: int) -> Record:

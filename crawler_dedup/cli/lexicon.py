@@ -16,7 +16,7 @@ from crawler_dedup.index.opening import has_index, open_index
 from crawler_dedup.signing.lexicon import build as build_lexicon
 from crawler_dedup.signing.signer import Signer
 from crawler_dedup.signing.text import Text, unpack_text
-from crawler_dedup.system.files import GZIP_ERRORS, open_maybe_gzipped
+from crawler_dedup.system.files import read_maybe_gzipped
 
 _HTML = (".html", ".htm", ".html.gz", ".htm.gz")
 _PLAIN = (".txt", ".txt.gz")
@@ -45,7 +45,7 @@ def read_texts(source: Path, signer: Signer) -> Iterator[Text]:
             yield text
     if not count:
         raise DedupError(
-            f"{source} holds no main text: neither HTML or text files, nor an index that was made with"
+            f"{source} has no main texts. It must be a folder of HTML or text files, or an index that was made with"
             " DEDUP_STORE_TEXT = True."
         )
 
@@ -58,17 +58,14 @@ def _read_main_text(path: Path, signer: Signer) -> str:
         BeyondLimits: the file is larger than the settings allow.
     """
     name = path.name.lower()
-    try:
-        with open_maybe_gzipped(path) as file:
-            content = file.read(signer.config.max_bytes + 1)
-        if len(content) > signer.config.max_bytes:
-            raise BeyondLimits("too many bytes")
-        if name.endswith(_PLAIN):
+    content = read_maybe_gzipped(path, signer.config.max_bytes + 1)
+    if len(content) > signer.config.max_bytes:
+        raise BeyondLimits("too many bytes")
+    if name.endswith(_PLAIN):
+        try:
             return content.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        raise DedupError(f"{path} is not text in UTF-8.") from None
-    except (OSError, *GZIP_ERRORS) as error:
-        raise DedupError(f"{path} cannot be read: {error}") from None
+        except UnicodeDecodeError:
+            raise DedupError(f"{path} is not text in UTF-8.") from None
     if b"\0" in content[:_SNIFFED] and not content.startswith(_UTF_16):
         raise DedupError(f"{path} is not HTML.")
     return signer.main_text(content)
@@ -91,12 +88,12 @@ def _in_index(directory: Path) -> Iterator[str]:
 @click.command()
 @click.argument("source", type=click.Path(exists=True, file_okay=False, path_type=Path))
 @output_file_option("lexicon", "File to write.")
-@settings_option
+@settings_option("DEDUP_TOKENIZER=bigrams")
 def build(source: Path, output: Path, settings: Sequence[str]) -> None:
     """Count the documents that contain each word.
 
     SOURCE is a folder of HTML or text files, or an index that was made with DEDUP_STORE_TEXT = True. The counts are written
-    to a file, which a scheme reads with its option lexicon=FILE.
+    to a file, which a scheme that weighs words by their rarity reads: DEDUP_SCHEME = "imatch lexicon=FILE", for example.
 
     \b
     Examples:
@@ -116,6 +113,6 @@ def build(source: Path, output: Path, settings: Sequence[str]) -> None:
         built = build_lexicon(texts(), signer.scheme.features_of)
         built.write(output)
     click.echo(
-        f"{output}: {built.documents:,} documents, {len(built.words):,} words, {len(built.shingles):,} common shingles;"
-        f" tokenizer {signer.config.tokenizer}; digest {built.digest}."
+        f"{output}: {built.documents:,} documents, {len(built.words):,} words, {len(built.shingles):,} common word"
+        f" sequences; tokenizer {signer.config.tokenizer}; checksum {built.digest}."
     )

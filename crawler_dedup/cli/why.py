@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Mapping
 from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 import click
@@ -21,7 +23,8 @@ from crawler_dedup.index.records import Record
 from crawler_dedup.inspection.compare import InspectedPage, inspect_page
 from crawler_dedup.inspection.comparison import PairSites, compare_pages, find_lacks, find_nearest, find_similar
 from crawler_dedup.inspection.fetching import fetch_page
-from crawler_dedup.inspection.history import JOURNAL_PASSES, AddressHistory, PageHistory, find_history
+from crawler_dedup.inspection.history import AddressHistory, PageHistory, find_history
+from crawler_dedup.inspection.journaltable import JournalTable
 from crawler_dedup.inspection.stored import id_of
 from crawler_dedup.journal.entry import Entry
 from crawler_dedup.journal.reader import format_period
@@ -29,6 +32,7 @@ from crawler_dedup.rules.matcher import ConfiguredScheme
 from crawler_dedup.rules.table import decide
 from crawler_dedup.signing.schemes import scheme_of
 from crawler_dedup.signing.signer import Signer, config_from_spec
+from crawler_dedup.urls import without_credentials
 
 _LISTED = 10
 
@@ -38,7 +42,7 @@ _LISTED = 10
 @click.option(
     "--fetch",
     is_flag=True,
-    help="Fetch the page again, and compare it with its representative, or with the most similar kept page.",
+    help="Fetch the page again, and compare it with the kept page that it duplicates, or with the most similar one.",
 )
 @click.option("--all", "everything", is_flag=True, help=f"List all duplicates, not only {_LISTED}.")
 @json_option
@@ -60,11 +64,10 @@ def why(url: str, fetch: bool, everything: bool, json: bool, options: TargetOpti
     if json and fetch:
         raise click.UsageError("--json and --fetch cannot be combined.")
     target = options.find()
-    history, config = _find_history(url, target)
-    if len(history.similar) == 1:
-        click.echo(f"The known address is {printable(history.similar[0])}:", err=json)
-        history, config = _find_history(history.similar[0], target)
-    print_damage(target.journals.damaged)
+    history, config, damaged = _find_history(url, target)
+    if history.url != without_credentials(url):
+        click.echo(f"The known address is {printable(history.url)}:", err=json)
+    print_damage(damaged)
     if not target.journals.files:
         click.echo(
             f"There is no journal beside the index in {target.directory}: what was dropped is not known.", err=True
@@ -94,21 +97,22 @@ def why(url: str, fetch: bool, everything: bool, json: bool, options: TargetOpti
             _print_difference(page, config, target, fetches=fetch)
 
 
-def _find_history(url: str, target: Target) -> tuple[AddressHistory, Config]:
-    """Return what is known about *url*, and the settings with which the index was made."""
-    with closing(opening.open_index(target.index)) as pages, progress_bars() as start:
-        history = find_history(
-            url,
-            pages,
-            target.journals,
-            start("reading the index", len(pages)),
-            start("reading the journal", JOURNAL_PASSES * target.journals.size),
-        )
+def _find_history(url: str, target: Target) -> tuple[AddressHistory, Config, Mapping[Path, int]]:
+    """Return what is known about *url*, or about the only address that may be meant.
+
+    Also return the settings with which the index was made, and how many lines of journals are damaged.
+    """
+    with closing(opening.open_index(target.index)) as pages, closing(JournalTable()) as table:
+        with progress_bars() as start:
+            table.read(pages, target.journals, start)
+        history = find_history(url, pages, table)
+        if len(history.similar) == 1:
+            history = find_history(history.similar[0], pages, table)
         config = config_from_spec(pages.header.spec, target.config)
         comparing = ConfiguredScheme(config, scheme_of(config.scheme, config))
         for page in history.scopes.values():
             page.similar = find_similar(pages, comparing, page.kept.page) if page.kept else ""
-        return history, config
+        return history, config, table.damaged
 
 
 def _page_fields(page: PageHistory, url: str, scope: str) -> dict[str, Any]:
@@ -265,7 +269,7 @@ def _print_similar(page: PageHistory, history: AddressHistory) -> None:
     if page.similar:
         command = printable(shlex.join(["crawler-dedup", "compare", history.url, page.similar]))
         click.echo(f"The most similar kept page is {printable(page.similar)}.")
-        click.echo(f"`{command}` shows what each lacks of the other.")
+        click.echo(f"`{command}` shows what each page has that the other lacks.")
     elif not history.overrides:  # with one, the page is perhaps not compared
         click.echo("No other kept page is similar.")
 

@@ -255,18 +255,6 @@ class Config:
         return cls(**{known[name]: settings[name] for name in names})
 
 
-SIGNING_SETTINGS = (
-    "extractor",
-    "max_bytes",
-    "max_distance",
-    "min_features",
-    "scheme",
-    "store_text",
-    "tokenizer",
-)
-"""The fields of :class:`Config` that signing depends on, or a scheme of another package may depend on."""
-
-
 def _unknown(name: str) -> str:
     """Return the error message about a name that no setting has."""
     nearest = nearest_settings(name)
@@ -312,7 +300,7 @@ def default_scope(config: Config) -> str:
         return str(config.scope)
     raise ConfigError(
         f"DEDUP_SCOPE = {config.scope!r} needs the requests and responses of a crawl, and there is no crawl here: give the"
-        " scope of the pages, or set DEDUP_SCOPE to domain, language or global."
+        " scope of the pages (--scope, scope=), or set DEDUP_SCOPE to domain, language or global."
     )
 
 

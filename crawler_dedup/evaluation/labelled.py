@@ -15,7 +15,7 @@ import msgspec
 
 from crawler_dedup.errors import DedupError
 from crawler_dedup.signing.text import write_html
-from crawler_dedup.system.files import GZIP_ERRORS, open_maybe_gzipped
+from crawler_dedup.system.files import GZIP_ERRORS, open_maybe_gzipped, read_maybe_gzipped
 
 _Z = 1.959964  # 95 % of a normal distribution lie within this number of standard deviations
 
@@ -176,12 +176,7 @@ def read_body(folder: Path, document: Document) -> bytes:
     """
     if document.text:
         return write_html(document.text, document.title)
-    path = folder / document.html
-    try:
-        with open_maybe_gzipped(path) as file:
-            return file.read()
-    except (OSError, *GZIP_ERRORS) as error:
-        raise DedupError(f"{path} cannot be read: {error}") from None
+    return read_maybe_gzipped(folder / document.html)
 
 
 def _stem(pairs: Path) -> str | None:

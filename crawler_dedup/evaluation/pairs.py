@@ -16,11 +16,11 @@ from xxhash import xxh3_64_hexdigest
 
 from crawler_dedup.config import Config
 from crawler_dedup.evaluation.labelled import Counts, Document, LabelledPair, LabelledSet, read_body
+from crawler_dedup.evaluation.sites import Sites, learn_sites
 from crawler_dedup.rules import table
-from crawler_dedup.rules.counts import learn_sites
 from crawler_dedup.rules.matcher import pair_of
 from crawler_dedup.rules.pair import Pair
-from crawler_dedup.rules.sites import Sites, trim, with_site_keys
+from crawler_dedup.rules.sites import trim, with_site_keys
 from crawler_dedup.signedpage import SignedPage
 from crawler_dedup.signing.lookup import Lookup
 from crawler_dedup.signing.schemes import Scheme, scheme_of
@@ -127,7 +127,7 @@ class PairResult:
             return self.forward
         return min(
             (self.forward, self.backward),
-            key=lambda direction: (not direction.is_duplicate, len(direction.pair.comparison.missing)),
+            key=lambda direction: (not direction.is_duplicate, len(direction.pair.missing)),
         )
 
     @property

@@ -21,7 +21,7 @@ from crawler_dedup.index.protocols import Matcher
 from crawler_dedup.index.records import Record, name_page, shorten_key
 from crawler_dedup.index.runs import RecordState, wall_clock
 from crawler_dedup.index.transaction import Transaction
-from crawler_dedup.signedpage import PageKind, SignedPage
+from crawler_dedup.signedpage import SignedPage
 
 
 @dataclass(frozen=True)
@@ -156,7 +156,7 @@ class Decider:
             kept = self._comparable(record)
             # By the page key the rules recognise that it is the page itself, and no variant of it.
             chosen = self._choose(page, [msgspec.structs.replace(kept, key=page.key) if is_own else kept])
-            if chosen is not None and not is_another and not (is_own and _lacks_keys(kept, page)):
+            if chosen is not None and not is_another:
                 return self._judge_unchanged(page, number, record, chosen[1], changes)
             if is_own:
                 changes.outdated[number] = record
@@ -336,8 +336,3 @@ class Decider:
             links_followed=page.links_followed,
             **fields,
         )
-
-
-def _lacks_keys(kept: SignedPage, new: SignedPage) -> bool:
-    """Return whether a thin page was filed under no key, as pages of an older export are, and has some now."""
-    return kept.kind is new.kind is PageKind.THIN and bool(new.value) and not kept.value

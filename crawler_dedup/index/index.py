@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
@@ -14,7 +15,7 @@ from crawler_dedup.decision import Decision
 from crawler_dedup.errors import IndexMissing, IndexUnusable
 from crawler_dedup.index.decider import Decider, RunContext
 from crawler_dedup.index.header import FileFigures, Header
-from crawler_dedup.index.jobs import WRITE_SECONDS
+from crawler_dedup.index.jobs import LOCKED, WRITE_SECONDS, wait_for
 from crawler_dedup.index.limits import MAX_CHANGED, MAX_EMPTIED_SITES, MAX_OVERRIDES
 from crawler_dedup.index.openclaims import OpenClaims, end_claim, touch_run
 from crawler_dedup.index.overrides import Override
@@ -44,6 +45,8 @@ class Index(ABC):
     """
 
     changed_at_once = MAX_CHANGED
+    _late = LOCKED
+    """What is probably wrong if a transaction does not begin."""
 
     def __init__(self, header: Header) -> None:
         self.header = header
@@ -67,16 +70,21 @@ class Index(ABC):
     def close(self) -> None:
         """Close this opening of the index."""
 
-    @abstractmethod
     def begin_run(self) -> Run:
-        """Begin a new run of this index. Raises :class:`IndexUnusable`."""
+        """Begin a new run of this index, and keep it alive. Raises :class:`IndexUnusable`."""
+        try:
+            run = self.join_run(secrets.randbits(32) or 1)
+            run.hold()
+        except OSError as error:
+            raise IndexUnusable(f"The index in {self.name} cannot be written: {error}.") from error
+        return run
 
     @abstractmethod
-    def join_run(self, number: int, offset: float) -> Run:
+    def join_run(self, number: int, offset: float | None = None) -> Run:
         """Join a run that several processes share. Raises :class:`IndexUnusable`.
 
         Args:
-            offset: the offset of its clock; a server has a clock of its own.
+            offset: the offset of its clock; a server has a clock of its own. ``None``: by the clock of this machine.
         """
 
     @abstractmethod
@@ -86,13 +94,13 @@ class Index(ABC):
         A job that is not *urgent* waits a moment for others with which it is written. It will read what it *needs*.
         """
 
-    @abstractmethod
     def _write(self, job: Callable[[Transaction], _T], timeout: float = WRITE_SECONDS, needs: Needs = NO_NEEDS) -> _T:
         """Run *job* in the next write transaction and wait until that is stored.
 
         Raises:
             IndexUnusable: the transaction did not begin within *timeout* seconds; *job* is not run then.
         """
+        return wait_for(self._submit(job, needs=needs), timeout, f"The index in {self.name} {self._late}.")
 
     @abstractmethod
     def _read(self) -> AbstractContextManager[Transaction]:

@@ -20,6 +20,8 @@ _T = TypeVar("_T")
 
 WRITE_SECONDS = 30.0
 """Seconds for which a change waits for its transaction."""
+LOCKED = "is locked by another process, or by a long transaction of this one"
+"""What is probably wrong with an index in a directory if a transaction does not begin in that time."""
 _SHARING_SECONDS = 0.1
 """Seconds that a job waits for others at most if it is not urgent."""
 _AWAKE_SECONDS = 1.0

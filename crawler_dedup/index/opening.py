@@ -68,15 +68,11 @@ def open_index(location: Location, spec: Mapping[str, str] | None = None) -> Ind
     return DirectoryIndex.attach(location, spec, readonly=True)
 
 
-def open_to_write(location: Location, spec: Mapping[str, str] | None = None, *, map_size: int = 0) -> Index:
-    """Open the existing index of pages at *location*. Other arguments, and exceptions, as for :func:`open_index`.
-
-    Args:
-        map_size: largest size of the file, in a directory; 0: the size with which it was used last.
-    """
+def open_to_write(location: Location) -> Index:
+    """Open the existing index of pages at *location*, whatever its configuration is. Raises as :func:`open_index`."""
     if isinstance(location, ServerAddress):
-        return _server().attach(location, spec)
-    return DirectoryIndex.attach(location, spec, map_size=map_size)
+        return _server().attach(location)
+    return DirectoryIndex.attach(location)
 
 
 def _server() -> type[ServerIndex]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Container
 from enum import Enum
+from pathlib import Path
 from time import monotonic, time
 
 import msgspec
@@ -17,6 +18,7 @@ from crawler_dedup.index.layout import RUN_NAME_BYTES, RUNS, decode_struct
 from crawler_dedup.index.records import Record
 from crawler_dedup.index.storage import Storage
 from crawler_dedup.signedpage import Count
+from crawler_dedup.system.filelocks import ProcessLock, hold
 
 
 def wall_clock() -> int:
@@ -71,18 +73,24 @@ _decode = msgspec.msgpack.Decoder(RunEntry).decode
 
 
 class Run:
-    """A run of an index, which another process has begun and keeps alive; in a subclass, this process.
+    """A run of an index, which another process has begun and keeps alive, until :meth:`hold` is called.
 
     Args:
         number: the number of the run in its records.
         offset: the time when :func:`time.monotonic` was 0, in seconds since 1970; ``None``: by the clock of this machine.
-        lock_file: path of a file that the process which began the run holds locked; ``""``: this process keeps it alive.
+        lock_file: path of a file that the process which began the run holds locked; ``""``: each process keeps it alive.
     """
 
     def __init__(self, number: int, offset: float | None = None, lock_file: str = "") -> None:
         self.number = number
         self.offset = time() - monotonic() if offset is None else offset
         self.lock_file = lock_file
+        self._lock: ProcessLock | None = None
+
+    def hold(self) -> None:
+        """Keep the run, which this process has begun, alive. Raises :class:`OSError`."""
+        if self.lock_file:
+            self._lock = hold(Path(self.lock_file))
 
     def now(self) -> int:
         """Return the time in whole seconds since 1970, by a clock that nobody sets while the run lasts."""
@@ -95,14 +103,16 @@ class Run:
     @property
     def is_held(self) -> bool:
         """Whether the run is still alive; false in a child process of the one that keeps it alive."""
-        return True
+        return self._lock is None or self._lock.is_held
 
-    def show_life(self) -> bool:
-        """Show others that the run is alive, and return whether it is. In a directory the lock that it holds shows this."""
-        return self.is_held
+    def release(self, *, is_over: bool = True) -> None:  # noqa: ARG002  (a lock belongs to one process)
+        """End the life of the run, if this process keeps it alive. Idempotent.
 
-    def release(self) -> None:
-        """End the life of the run, if this process keeps it alive. Idempotent."""
+        Args:
+            is_over: whether the run is over; if not, other processes that share it may keep it alive.
+        """
+        if self._lock is not None:
+            self._lock.release()
 
 
 Alive = dict[int, bool | None]

@@ -205,15 +205,10 @@ class Transaction:
     def _has_representative(self, scope: int, signature: int) -> bool:
         """Return whether a page is filed under *signature*, so that the tables have it; true if a record is unreadable."""
         try:
-            return any(True for _ in self._read_representatives(scope, signature))
+            filed = self._read_at(place_of_signature(scope, signature))
+            return any(is_under(record, scope, signature) for _, record in filed)
         except msgspec.DecodeError:
             return True
-
-    def _read_representatives(self, scope: int, signature: int) -> Iterator[tuple[int, Record]]:
-        """Yield (number, record) of the pages under *signature* in the scopes with the hash *scope*, the oldest first."""
-        for number, record in self._read_at(place_of_signature(scope, signature)):
-            if is_under(record, scope, signature):
-                yield number, record
 
     def _read_at(self, place: int) -> Iterator[tuple[int, Record]]:
         """Yield (number, record) of the pages to which *place* leads, the oldest first, and perhaps of other pages."""
@@ -231,10 +226,6 @@ class Transaction:
                 if record is not None and is_under(record, scope, signature):
                     filed.append(number)
         return filed
-
-    def leads_to(self, place: int, number: int) -> bool:
-        """Return whether *place* leads to *number*."""
-        return number in self.numbers_at(place)
 
     def numbers_at(self, place: int) -> list[int]:
         """Return the numbers to which *place* leads, ascending, perhaps with numbers of other places."""

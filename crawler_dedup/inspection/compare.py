@@ -18,7 +18,6 @@ from crawler_dedup.signing import parsing
 from crawler_dedup.signing.blocks import pack_blocks
 from crawler_dedup.signing.embedded import find_embedded_content
 from crawler_dedup.signing.features import normalise
-from crawler_dedup.signing.lines import hash_line
 from crawler_dedup.signing.lookup import Lookup
 from crawler_dedup.signing.outline import Outline, read_outline
 from crawler_dedup.signing.pagelines import Line, count_read, read_lines, split_into_lines
@@ -176,7 +175,7 @@ def _find_lines(blocks: Sequence[Block]) -> Iterator[VisibleLine]:
     end = count_read(lines)  # what follows is compared as a whole
     for place, block in enumerate(lines):
         if line := making_blocks.get(place):
-            yield VisibleLine(block.shown, hash_line(line.letters, line.numbers), _exempt_part(line, block))
+            yield VisibleLine(block.shown, line.hash, _exempt_part(line, block))
         else:
             skipped = "numbers of lines" if any(map(str.isdigit, block.text)) else "an advertisement"
             yield VisibleLine(block.shown, 0, skipped if place < end else "")

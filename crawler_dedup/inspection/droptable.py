@@ -185,11 +185,8 @@ class DropTable(JournalTable):
     def drop_of(self, entry: Entry, doubts: Sequence[str] = ()) -> Drop:
         """Return the drop of an entry, with what the index has about both pages."""
         title, key, filed = self.find_kept(entry)
-        of_entry = [number_of(entry.scope, entry.url), entry.seconds, entry.event]
-        query = f"SELECT {IS_KEPT} FROM (SELECT ? AS page, ? AS seconds, ? AS event) AS entries"  # noqa: S608
-        ((is_kept,),) = self.select(query, of_entry)
         number = number_of(entry.scope, entry.url, entry.duplicate_of)
-        return Drop(number, entry, title, key, doubts, filed > entry.seconds, bool(is_kept))
+        return Drop(number, entry, title, key, doubts, filed > entry.seconds, self.is_kept(entry))
 
     def names(self, column: str) -> list[str]:
         """Return the different values of ``rule``, ``spider`` or ``run``; of runs the latest first."""
@@ -307,24 +304,12 @@ class SelectedDrops:
         earliest = max(selection.since, selection.emptied)
         self._time: Search = {"since": earliest, "run": selection.run}
         self._time_before: Search = {"since": selection.since, "before": selection.emptied}
-        self.runs = self._find_runs(self._time)
-        self.earlier_runs = self._find_runs(self._time_before) if selection.emptied else RunPeriods()
+        self.runs = table.find_runs(*conditions_of(self._time))
+        self.earlier_runs = table.find_runs(*conditions_of(self._time_before)) if selection.emptied else RunPeriods()
         self._where, self._values = self._drops_in(self._time)
         self._where += "" if selection.run else f" AND NOT {IS_OUTDATED}"
         self.drops = table.count(self._where, self._values)
         self.marked = table.count(f"{self._where} AND event = 'mark'", self._values)
-
-    def _find_runs(self, time: Search) -> RunPeriods:
-        where, values = conditions_of(time)
-        runs = RunPeriods()
-        for run, spider, first, last in self._table.select(
-            "SELECT run, spider, coalesce(min(nullif(seconds, 0)), 0), max(seconds) FROM entries"  # noqa: S608
-            f" WHERE {where} GROUP BY run, spider ORDER BY min(id)",
-            values,
-        ):
-            runs.note(run, first, spider)
-            runs.note(run, last)
-        return runs
 
     def _drops_in(self, time: Search) -> tuple[str, list[str]]:
         where, values = conditions_of({**time, "of_host": self.selection.host, "rule": self.selection.rule})

@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import islice
 from math import inf
 
-from crawler_dedup.index import opening
+from msgspec.structs import replace
+
 from crawler_dedup.index.index import Index
 from crawler_dedup.index.overrides import Override
 from crawler_dedup.index.records import Record
 from crawler_dedup.inspection.comparison import PairSites, find_sites_then
+from crawler_dedup.inspection.journaltable import IS_DUPLICATE, JournalTable, number_of
 from crawler_dedup.journal.entry import Entry
-from crawler_dedup.journal.reader import Journals, RunPeriods, ScopedUrl, find_duplicates
-from crawler_dedup.system.callbacks import Advance, ignore_progress
+from crawler_dedup.journal.reader import RunPeriods, ScopedUrl, read_entries
 from crawler_dedup.urls import without_credentials
 
-JOURNAL_PASSES = 3
-"""Number of times the journals are read to look an address up."""
 _MAX_ENTRIES = 20
 _MAX_SIMILAR = 5
-_ENDING = 12
 
 
 @dataclass
@@ -71,10 +70,6 @@ class PageHistory:
         was_kept = last.event in ("unchanged", "unchanged_dropped")
         return None if is_kept or was_kept or (last.event == "mark" and self.missed_by) else last
 
-    def add(self, entry: Entry) -> None:
-        """Add a journal entry of the page."""
-        self.entries = sorted([*self.entries, entry], key=lambda entry: entry.time)[-_MAX_ENTRIES:]
-
 
 @dataclass
 class AddressHistory:
@@ -99,75 +94,49 @@ class AddressHistory:
         return self.scopes.setdefault(scope, PageHistory(self))
 
 
-def find_history(
-    url: str, pages: Index, journals: Journals, advance: Advance, read: Advance = ignore_progress
-) -> AddressHistory:
-    """Look *url* up: read the index once and the journals :data:`JOURNAL_PASSES` times.
-
-    Args:
-        advance: called with the number of records that were read since the last call.
-        read: called with the number of bytes of the journals that were read since the last call.
+def find_history(url: str, pages: Index, table: JournalTable) -> AddressHistory:
+    """Look *url* up in the index, and in the *table* of it and its journals.
 
     Raises:
-        DedupError: a journal was written by a version with another schema, or index or journal cannot be read.
+        DedupError: the index or a journal cannot be read.
     """
     url = without_credentials(url)
-    history = AddressHistory(url, overrides=[each for each in pages.list_overrides() if each.concerns(url)])
-    similar = _SimilarAddresses(url)
-    for entry in journals.entries(read):
-        history.runs.note(entry.run, entry.seconds, entry.spider)
-        if entry.url == url and entry.event not in ("watchdog", "form"):
-            history.in_scope(entry.scope).add(entry)
-        elif entry.duplicate_of == url and entry.is_duplicate:
-            history.in_scope(entry.scope)
-        similar.add(entry.url)
-    represented: dict[ScopedUrl, PageHistory] = {
-        (scope, page.outcome.duplicate_of): page
-        for scope, page in history.scopes.items()
-        if page.outcome and page.outcome.duplicate_of
-    }
-    duplicates = find_duplicates(journals, lambda kept: kept in represented or kept[1] == url, read)
-    for page in represented.values():
-        if page.outcome is not None:
+    overrides = [override for override in pages.list_overrides() if override.concerns(url)]
+    history = AddressHistory(url, overrides=overrides, runs=table.find_runs())
+    own = (
+        "SELECT file, offset_in_file FROM entries WHERE url = ? AND event NOT IN ('watchdog', 'form') ORDER BY time, id"
+    )
+    for entry in read_entries(table.select(own, [url])):
+        page = history.in_scope(entry.scope)
+        page.entries = [*page.entries, entry][-_MAX_ENTRIES:]
+
+    def find_record(scope: str, address: str) -> Record | None:
+        key = next(table.select("SELECT key FROM pages WHERE page = ?", [number_of(scope, address)]), None)
+        return key and pages.find(scope, *key)
+
+    known = (
+        "SELECT scope FROM pages WHERE url = ?1"  # noqa: S608
+        f" UNION SELECT scope FROM entries WHERE duplicate_of = ?1 AND {IS_DUPLICATE}"
+    )
+    for (scope,) in list(table.select(known, [url])):
+        history.in_scope(scope).kept = find_record(scope, url)
+    represented: dict[ScopedUrl, PageHistory] = {}
+    for scope, page in history.scopes.items():
+        if page.outcome and page.outcome.duplicate_of:
+            page.representative = find_record(scope, page.outcome.duplicate_of)
             page.sites = find_sites_then(pages, page.outcome)
-    for record in opening.read_records(pages, advance):
-        address = record.page.scope, record.page.url
-        if record.page.url == url:
-            history.in_scope(record.page.scope).kept = record
-        elif represents := represented.get(address):
-            represents.representative = record
-        elif address in duplicates and _is_kept_since(record, duplicates[address]):
-            del duplicates[address]
-        similar.add(record.page.url)
-    for (scope, other), entry in duplicates.items():
-        page = history.in_scope(scope)
+            represented[scope, page.outcome.duplicate_of] = page
+    for entry in table.find_duplicates(lambda scope, kept: kept == url or (scope, kept) in represented):
+        page = history.in_scope(entry.scope)
         kept_url = (page.outcome and page.outcome.duplicate_of) or url
         representative = page.representative if page.outcome else page.kept
         is_since = representative is None or entry.seconds >= representative.filed
-        if other != url and entry.duplicate_of == kept_url and is_since:
-            page.duplicates[other] = entry
+        if entry.url != url and entry.duplicate_of == kept_url and is_since:
+            page.duplicates[entry.url] = replace(entry, text=b"")
     if not history.scopes:
-        history.similar = list(similar.addresses)
+        addresses = table.select("SELECT url FROM entries UNION SELECT url FROM pages")
+        history.similar = [*islice((other for (other,) in addresses if _bare(other) == _bare(url)), _MAX_SIMILAR)]
     return history
-
-
-def _is_kept_since(record: Record, drop: Entry) -> bool:
-    """Return whether the page of *drop* was kept since then; by a dry run, only if it was marked."""
-    return record.settled >= int(drop.seconds) and not (record.is_dry and drop.event == "drop")
-
-
-class _SimilarAddresses:
-    """Known addresses that differ from a given one only in parts that people leave out when they copy an address."""
-
-    def __init__(self, url: str) -> None:
-        self._bare = _bare(url)
-        self._ending = self._bare[-_ENDING:]  # rules most addresses out, in a tenth of the time
-        self.addresses: dict[str, None] = {}
-
-    def add(self, url: str) -> None:
-        """Add *url* if it is similar."""
-        if self._ending in url.lower() and len(self.addresses) < _MAX_SIMILAR and _bare(url) == self._bare:
-            self.addresses[url] = None
 
 
 def _bare(url: str) -> str:

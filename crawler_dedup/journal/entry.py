@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import Annotated, Literal, TypeVar
+from typing import Annotated, Literal
 
 import msgspec
 
@@ -129,20 +129,6 @@ class Entry(msgspec.Struct, frozen=True):
         """Whether another page represents this page, which was dropped, or marked and passed."""
         return self.event in DUPLICATES
 
-    def outdates(self, mark: Entry) -> bool:
-        """Return whether *mark*, which is about the same page, no longer counts: another run has decided later."""
-        return mark.event == "mark" and self.event in OUTCOMES and self.run != mark.run and self.time > mark.time
-
-
-class RunLine(msgspec.Struct):
-    """The fields of an entry about its run."""
-
-    version: int
-    time: str
-    run: str
-    event: str = ""
-    spider: str = ""
-
 
 class _Versioned(msgspec.Struct):
     version: int = VERSION
@@ -150,10 +136,8 @@ class _Versioned(msgspec.Struct):
 
 Content = bytes | msgspec.Raw
 """A line of a journal."""
-_Line = TypeVar("_Line", Entry, RunLine)
 _DAMAGED = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 _decode_entry = msgspec.json.Decoder(Entry).decode
-_decode_run = msgspec.json.Decoder(RunLine).decode
 _decode_version = msgspec.json.Decoder(_Versioned).decode
 
 
@@ -163,17 +147,8 @@ def decode_entry(line: Content) -> Entry | None:
     Raises:
         UnknownVersion: another version of this package has written it.
     """
-    return _decode(_decode_entry, line)
-
-
-def decode_run(line: Content) -> RunLine | None:
-    """Read only the fields of a line about its run: as :func:`decode_entry`, in a fifth of the time."""
-    return _decode(_decode_run, line)
-
-
-def _decode(decode: Callable[[Content], _Line], line: Content) -> _Line | None:
     try:
-        decoded = decode(line)
+        decoded = _decode_entry(line)
         version = decoded.version
     except _DAMAGED:
         decoded, version = None, _version_of(line)

@@ -3,20 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
-from crawler_dedup.rules.limits import (
-    ANOTHER_FRAME,
-    BACK_LINK,
-    DESCRIPTION,
-    DISTINCTIVE_HEADING,
-    LIST_SHARE,
-    LITTLE_TEXT,
-)
-from crawler_dedup.rules.sites import SiteProfile
-from crawler_dedup.signedpage import PageKind, SignedPage, Trait
+from crawler_dedup.rules import limits
+from crawler_dedup.rules.pagepair import PagePair
+from crawler_dedup.signedpage import PageKind, Trait
 from crawler_dedup.signing.blocks import IS_ADDRESS, PackedBlock, hash_of_file, unpack_blocks
 from crawler_dedup.signing.cover import Cover, cover_of, key_of
 from crawler_dedup.signing.links import hash_own
@@ -41,34 +33,11 @@ class ComparedBlock(NamedTuple):
     exemption: str
 
 
-@dataclass(frozen=True)
-class BlockComparison:
-    """Compares the blocks of a new page with those of a kept page.
+class ComparedPair(PagePair):
+    """A new page and a kept page whose blocks are compared.
 
     A block that the kept page hides does not cover a block that the new page shows: no reader would see it there.
-
-    Attributes:
-        new: the page that may be dropped, as it was signed.
-        kept: the page that would represent it.
-        site: what is known of the new page's site, or else of the kept page's.
-        kept_site: what is known of the kept page's site.
-        same_host: whether both pages are on one known host.
-        are_sites_known: whether both sites are known.
-        leads_elsewhere: whether the new page has links that are no navigation and lead to neither page.
-        is_title_repeated: whether the title of the kept page says what that of the new page says, so that a block which only
-            repeats the title says nothing else.
-        by_name: whether the texts were found by their name only, and their signatures do not agree.
     """
-
-    new: SignedPage
-    kept: SignedPage
-    site: SiteProfile
-    kept_site: SiteProfile
-    same_host: bool
-    are_sites_known: bool
-    leads_elsewhere: bool
-    is_title_repeated: bool
-    by_name: bool
 
     @cached_property
     def _blocks(self) -> Sequence[PackedBlock]:
@@ -79,13 +48,17 @@ class BlockComparison:
         return cover_of(self.kept)
 
     @cached_property
+    def _main(self) -> Sequence[int]:
+        """The places of the main text."""
+        return [place for place, block in enumerate(self._blocks) if block.traits & _MAIN]
+
+    @cached_property
     def _near(self) -> range:
         """The places from the heading that names the page to the end of the main text."""
-        main = [place for place, block in enumerate(self._blocks) if block.traits & _MAIN]
-        if not main:
+        if not self._main:
             return range(0)
-        names = [place for place in range(main[0]) if self._blocks[place].traits & _NAMED == _NAMED]
-        return range(max(names, default=main[0]), main[-1] + 1)
+        names = [place for place in range(self._main[0]) if self._blocks[place].traits & _NAMED == _NAMED]
+        return range(max(names, default=self._main[0]), self._main[-1] + 1)
 
     @cached_property
     def is_strict(self) -> bool:
@@ -107,7 +80,7 @@ class BlockComparison:
         above = [block for block in self._blocks[: self._near.start] if block.size]
         frame = above or [block for place, block in enumerate(self._blocks) if place not in self._near and block.size]
         others = len(frame) - sum(map(self._is_there, frame))
-        return 2 * others <= len(frame) or others < ANOTHER_FRAME
+        return 2 * others <= len(frame) or others < limits.ANOTHER_FRAME
 
     @property
     def blocks(self) -> Iterator[ComparedBlock]:
@@ -132,7 +105,7 @@ class BlockComparison:
     @cached_property
     def own(self) -> Sequence[PackedBlock]:
         """The blocks of text that are not among those of many pages of the new page's site, apart from the title."""
-        common = self.site.common
+        common = self.site_of_new.common
         return [
             block
             for block in self._blocks
@@ -159,16 +132,15 @@ class BlockComparison:
     @property
     def kept_only(self) -> int:
         """The number of the kept page's own blocks of text that the new page lacks, apart from its title."""
-        common = {key_of(number) for number in self.site.common | self.kept_site.common}
+        common = {key_of(number) for number in self.site_of_new.common | self.kept_site.common}
         return len(self._cover.shown - self._cover.names - common - self._shown)
 
     @property
     def is_same_text(self) -> bool:
         """Whether both pages show the same, also as their titles, apart from what their sites repeat."""
         names = {key_of(block.hash) for block in self._blocks if block.traits & _NAME}
-        return (
-            not self.missing and not self.kept_only and names <= self._cover.shown and self._cover.names <= self._shown
-        )
+        has_same_names = names <= self._cover.shown and self._cover.names <= self._shown
+        return has_same_names and not self.missing and not self.kept_only
 
     @cached_property
     def _shown(self) -> frozenset[int]:
@@ -185,13 +157,13 @@ class BlockComparison:
         if block.traits & _EMBEDDED:
             return self._exempt_picture(block)
         is_thin, number = self.new.kind is PageKind.THIN, block.hash
-        repeats = number in self.site.common and not (place in self._states and self._takes_turns)
+        repeats = number in self.site_of_new.common and not (place in self._states and self._takes_turns)
         # A long block of the main text on fewer than half of the pages may be what an attacker has copied to many.
         is_label = block.size <= SHORT or not block.traits & _MAIN
         reasons = (
             (not block.size, "no letter, digit or symbol"),
             (block.traits & _NAME and self.is_title_repeated, "repeats the title"),
-            (repeats and number in self.site.furniture, "on most pages of the site"),
+            (repeats and number in self.site_of_new.furniture, "on most pages of the site"),
             (self.same_host and self._says_where(place), "says where the page is"),
             (repeats and is_label and not is_thin, "on many pages of the site"),
         )
@@ -207,7 +179,7 @@ class BlockComparison:
         They are around the main text; on thin pages, and on a page that is visited again, anywhere. Blocks with a digit
         are anywhere, too, if the kept page lacks several: they are values of a table, not the date in a frame.
         """
-        blocks, common = self._blocks, self.site.common
+        blocks, common = self._blocks, self.site_of_new.common
         states = [
             place
             for place, block in enumerate(blocks)
@@ -216,7 +188,7 @@ class BlockComparison:
         if self.new.kind is PageKind.THIN or self.new.key == self.kept.key:
             return frozenset(states)
         values = [place for place in states if blocks[place].traits & _NUMBER and not self._is_there(blocks[place])]
-        values = values if len(values) >= ANOTHER_FRAME else []
+        values = values if len(values) >= limits.ANOTHER_FRAME else []
         return frozenset([place for place in states if place in self._near]).union(values)
 
     @cached_property
@@ -230,7 +202,7 @@ class BlockComparison:
             return "an address, which the block before it shows"
         if self.is_list_of_links:
             return "a picture of a list"
-        if not self.same_host and size_of(self.own) >= LITTLE_TEXT:
+        if not self.same_host and size_of(self.own) >= limits.LITTLE_TEXT:
             if not hash_of_file(block.hash):
                 return "a button or the like"
             if self._cover.shows_file(key_of(block.hash)):
@@ -245,7 +217,7 @@ class BlockComparison:
 
     def _exempt_link(self, place: int, block: PackedBlock) -> str:
         traits = block.traits
-        is_short = not traits & _MAIN or block.size <= BACK_LINK
+        is_short = not traits & _MAIN or block.size <= limits.BACK_LINK
         if traits & _LINKED and is_short and not self.leads_elsewhere:
             return "leads to the kept page, or is navigation"
         if traits & _MAIN or not traits & _ENTRY or (traits & _LINKED and (place in self._near or self._lists_others)):
@@ -262,19 +234,19 @@ class BlockComparison:
             for place, block in enumerate(self._blocks)
             if block.traits & (_LINKED | _MAIN | _NAME) == _LINKED
             and place not in self._near
-            and block.hash not in self.site.common
+            and block.hash not in self.site_of_new.common
             and not self._is_there(block)
         ]
-        return size_of(others) > LIST_SHARE * self.new.chars
+        return size_of(others) > limits.LIST_SHARE * self.new.chars
 
     def _exempt_frame(self, place: int, block: PackedBlock) -> str:
         """Return why a block of a site that is not known yet does not count: it may belong to its frame."""
         traits, size = block.traits, block.size
-        if traits & _HEADING and (traits & _MAIN or (size >= DISTINCTIVE_HEADING and not traits & _ENTRY)):
+        if traits & _HEADING and (traits & _MAIN or (size >= limits.DISTINCTIVE_HEADING and not traits & _ENTRY)):
             return ""
         if traits & _MAIN or (place in self._certain and not traits & _ENTRY):
             return "" if place in self._certain else "a short block at an end of the main text"
-        is_long = size > (SHORT if self.same_host else DESCRIPTION)
+        is_long = size > (SHORT if self.same_host else limits.DESCRIPTION)
         if is_long and not traits & _ENTRY and (self.same_host or place in self._near):
             return ""
         return "beside the main text, of a site that is not known yet"
@@ -286,8 +258,8 @@ class BlockComparison:
         Of two texts that only have the same name, all of the main text is certain: their longer blocks may be those of any
         page. Without a main text, which an extractor may have found in no block, all blocks are certain.
         """
-        main = [place for place, block in enumerate(self._blocks) if block.traits & _MAIN]
-        longer = [place for place in main if self.by_name or self._blocks[place].size > SHORT] or main
+        by_name = not self.signatures_agree
+        longer = [place for place in self._main if by_name or self._blocks[place].size > SHORT] or self._main
         return range(longer[0], longer[-1] + 1) if longer else range(len(self._blocks))
 
 

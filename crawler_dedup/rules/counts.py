@@ -10,7 +10,7 @@ title of its page has set.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import msgspec
@@ -19,25 +19,11 @@ from numpy.typing import NDArray
 from xxhash import xxh3_64_intdigest
 
 from crawler_dedup.hashes import Numbers, mix_bits
-from crawler_dedup.rules.limits import (
-    COUNTERS_LEFT,
-    FURNITURE_SHARE,
-    HALVE_AT,
-    MAX_COUNTERS,
-    MIN_PAGES,
-    MIN_SHARED,
-    NAVIGATION_SHARE,
-    SECOND_SNAPSHOT,
-    SHARED_SHARE,
-    SNAPSHOT_INTERVAL,
-    TITLE_SHARE,
-    TITLES,
-)
-from crawler_dedup.rules.sites import SiteProfile, Sites, decode_profile, hash_part
+from crawler_dedup.rules import limits
+from crawler_dedup.rules.sites import SiteProfile, decode_profile, hash_part
 from crawler_dedup.signedpage import Count, SignedPage
 from crawler_dedup.signing.blocks import read_rows
 from crawler_dedup.signing.titles import split_title
-from crawler_dedup.urls import site_of
 
 if TYPE_CHECKING:
     from crawler_dedup.index.profiles import StoredSite
@@ -90,13 +76,15 @@ class SiteCounts:
     @property
     def snapshot_due(self) -> bool:
         """Whether a snapshot of the counts is due for the rules: after 8, 16 and 32 pages, and then every 32."""
-        return self.pages_counted in (MIN_PAGES, SECOND_SNAPSHOT) or (
-            self.pages_counted > 0 and self.pages_counted % SNAPSHOT_INTERVAL == 0
+        return self.pages_counted in (limits.MIN_PAGES, limits.SECOND_SNAPSHOT) or (
+            self.pages_counted > 0 and self.pages_counted % limits.SNAPSHOT_INTERVAL == 0
         )
 
     def add(self, page: SignedPage) -> None:
         """Count a page that was handled."""
-        if self._pages >= HALVE_AT:  # not earlier: a snapshot may be due at this number, and needs the exact counts
+        if (
+            self._pages >= limits.HALVE_AT
+        ):  # not earlier: a snapshot may be due at this number, and needs the exact counts
             self._halve()
         self.pages_counted += 1
         self._pages += 1
@@ -104,7 +92,7 @@ class SiteCounts:
         self._titles |= 1 << title
         parts = [hash_part(part) for part in split_title(page.title)]
         self._counters, self._once = _count_page(self._counters, self._once, page.blocks, page.links, parts, title)
-        if len(self._counters) + len(self._once) > MAX_COUNTERS:
+        if len(self._counters) + len(self._once) > limits.MAX_COUNTERS:
             self._forget_rarest()
 
     def _halve(self) -> None:
@@ -121,7 +109,7 @@ class SiteCounts:
         Of the items that were counted once, a random choice is forgotten, a different choice for each page: otherwise the
         same blocks would be forgotten each time, although they are on several pages.
         """
-        excess = len(self._counters) + len(self._once) - COUNTERS_LEFT
+        excess = len(self._counters) + len(self._once) - limits.COUNTERS_LEFT
         from_once = min(excess, len(self._once))
         self._once = _without_least(self._once, self._shuffle(self._once.astype(np.uint64)), from_once)
         counts = self._counters >> _COUNT & _COUNT_BITS
@@ -133,15 +121,15 @@ class SiteCounts:
 
     def make_snapshot(self) -> SiteProfile:
         """Return a snapshot of the present counts."""
-        titles = TITLES if self._titles.bit_count() >= TITLES else 1
-        furniture = self._frequent(_BLOCK, FURNITURE_SHARE * self._pages, titles)
-        more_than = max(int(SHARED_SHARE * self._pages) + 1, TITLES)
+        titles = limits.TITLES if self._titles.bit_count() >= limits.TITLES else 1
+        furniture = self._frequent(_BLOCK, limits.FURNITURE_SHARE * self._pages, titles)
+        more_than = max(int(limits.SHARED_SHARE * self._pages) + 1, limits.TITLES)
         return SiteProfile(
             self.pages_counted,
             furniture,
             self._frequent(_BLOCK, more_than, titles) - furniture,
-            self._frequent(_LINK, max(MIN_SHARED, NAVIGATION_SHARE * self._pages), titles),
-            self._frequent(_PART, max(MIN_SHARED, TITLE_SHARE * self._pages)),
+            self._frequent(_LINK, max(limits.MIN_SHARED, limits.NAVIGATION_SHARE * self._pages), titles),
+            self._frequent(_PART, max(limits.MIN_SHARED, limits.TITLE_SHARE * self._pages)),
         )
 
     def _frequent(self, kind: np.uint64, pages: float, titles: int = 1) -> frozenset[int]:
@@ -178,7 +166,7 @@ class SiteCounts:
         packed = _decode_counts(content)
         counts._pages, counts._titles = packed.pages, packed.titles
         if len(packed.counters) % 8 or len(packed.once) % _ONCE_BYTES:
-            raise msgspec.DecodeError("the counts of a site have a length that they cannot have")
+            raise msgspec.DecodeError("the counts of a site have an impossible length")
         counts._counters = counters = np.frombuffer(packed.counters, "<u8").copy()  # they are counted in place
         columns = np.zeros((len(packed.once) // _ONCE_BYTES, 4), dtype=np.uint8)
         columns[:, :_ONCE_BYTES] = np.frombuffer(packed.once, np.uint8).reshape(-1, _ONCE_BYTES)
@@ -186,8 +174,8 @@ class SiteCounts:
         times = counters >> _COUNT & _COUNT_BITS
         least = 1 if len(times) or len(once) else 0
         if (
-            len(counters) + len(once) > MAX_COUNTERS
-            or not max(least, times.max(initial=0)) <= packed.pages <= min(pages_counted, HALVE_AT)
+            len(counters) + len(once) > limits.MAX_COUNTERS
+            or not max(least, times.max(initial=0)) <= packed.pages <= min(pages_counted, limits.HALVE_AT)
             or (times < least).any()
             or not (_is_ascending(counters >> _ITEM) and _is_ascending(once >> _TITLE_SHIFT))
             or max(counters[-1:] >> _KIND, default=0) >= _KINDS
@@ -229,20 +217,6 @@ def can_read(site: StoredSite) -> bool:
         return all(decode_profile(content).number == snapshot for snapshot, content in site.snapshots)
     except msgspec.DecodeError:
         return False
-
-
-def learn_sites(pages: Iterable[SignedPage]) -> Sites:
-    """Learn what the sites of *pages* have in common, from these pages in this order."""
-    counts: dict[tuple[str, str], SiteCounts] = {}
-    for page in pages:
-        counts.setdefault((page.scope, site_of(page.url)), SiteCounts()).add(page)
-    return Sites(
-        {
-            key: learned.make_snapshot()
-            for key, learned in counts.items()
-            if key[1] and learned.pages_counted >= MIN_PAGES
-        }
-    )
 
 
 def _count_page(

@@ -1,126 +1,14 @@
-"""The measures of a pair of a new page and a kept page."""
+"""The measures by which the rules decide about a new page and a kept page."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cached_property
-
-from crawler_dedup.rules.comparison import BlockComparison, size_of
-from crawler_dedup.rules.limits import (
-    LITTLE_TEXT,
-    MANY_MORE,
-    MORE_LINKS,
-    MOST_MORE,
-    NOTHING,
-    NOWHERE,
-)
-from crawler_dedup.rules.sites import UNKNOWN_SITE, SiteProfile, is_list
-from crawler_dedup.signedpage import PageKind, SignedPage
-from crawler_dedup.signing import titles
-from crawler_dedup.signing.links import hash_own, unpack_links
-from crawler_dedup.signing.lookup import named_parts
-from crawler_dedup.signing.schemes import Agreement, Scheme
-from crawler_dedup.urls import site_of
+from crawler_dedup.rules import limits
+from crawler_dedup.rules.comparison import ComparedPair, size_of
+from crawler_dedup.rules.sites import is_list
 
 
-@dataclass(frozen=True)
-class Pair:
-    """A new page and a kept page with all that is measured between them, computed when a rule asks for it.
-
-    Attributes:
-        new: the page that may be dropped.
-        kept: the page that would represent it.
-        max_distance: largest Hamming distance of two signatures that agree, in bits; with 0 only the same texts agree.
-        scheme: the scheme by which both pages are signed.
-        new_site: what is known about the new page's site.
-        kept_site: what is known about the kept page's site.
-        by_words: whether the words of both pages decide, and not only their signatures.
-        by_names: whether the words also decide about texts that were found by their name only; false with another extractor
-            than ``paragraphs``, whose text is not that of the blocks.
-    """
-
-    new: SignedPage
-    kept: SignedPage
-    max_distance: int
-    scheme: Scheme
-    new_site: SiteProfile = UNKNOWN_SITE
-    kept_site: SiteProfile = UNKNOWN_SITE
-    by_words: bool = True
-    by_names: bool = True
-
-    @cached_property
-    def same_host(self) -> bool:
-        """Whether both pages are on one known host; ``www.`` and the scheme (http or https) are ignored."""
-        host = site_of(self.new.url)
-        return bool(host) and host == site_of(self.kept.url)
-
-    @property
-    def site_of_new(self) -> SiteProfile:
-        """The profile of the new page's site, or if that is not known, of the kept page's site, which may be a mirror.
-
-        The profiles are never joined: the common blocks of another site must not hide blocks of the new page.
-        """
-        return self.new_site if self.new_site.is_known else self.kept_site
-
-    @cached_property
-    def are_texts(self) -> bool:
-        """Whether both pages are compared by their main texts."""
-        return self.new.kind is PageKind.TEXT and self.kept.kind is PageKind.TEXT
-
-    @cached_property
-    def are_thin(self) -> bool:
-        """Whether both pages have too little main text to be compared by it."""
-        return self.new.kind is PageKind.THIN and self.kept.kind is PageKind.THIN
-
-    # Signatures
-
-    @cached_property
-    def agreement(self) -> Agreement | None:
-        """The agreement of the signatures by the scheme; ``None`` if they do not agree, or one of the pages is thin."""
-        return self.scheme.compare(self.new.signed, self.kept.signed) if self.are_texts else None
-
-    @property
-    def distance(self) -> int | None:
-        """The Hamming distance of the signatures in bits; ``None`` if they do not agree, or the scheme has no distance."""
-        return None if self.agreement is None else self.agreement.distance
-
-    @property
-    def signatures_agree(self) -> bool:
-        """Whether the texts agree by their signatures."""
-        return self.agreement is not None and (self.distance is None or self.distance <= self.max_distance)
-
-    @property
-    def is_named_alike(self) -> bool:
-        """Whether both texts have the same name, by which they were found: an excerpt, a thread before some answers.
-
-        The name is what both pages repeat of their titles. With a maximum distance of 0, only the same text is a duplicate.
-        """
-        if not (self.are_texts and self.by_names) or self.max_distance == 0:
-            return False
-        has_same_name = bool(self.new_named) and self.new_named == self._kept_named
-        return has_same_name and (not self.same_host or self.other_parts_agree)
-
-    @property
-    def signatures_far_apart(self) -> bool:
-        """Whether the signatures make the pages different, or a text would be compared with a thin page."""
-        return not (self.are_thin or self.signatures_agree or self.is_named_alike)
-
-    # Blocks
-
-    @cached_property
-    def comparison(self) -> BlockComparison:
-        """The blocks of both pages."""
-        return BlockComparison(
-            self.new,
-            self.kept,
-            self.site_of_new,
-            self.kept_site,
-            self.same_host,
-            self._are_sites_known,
-            self.leads_elsewhere,
-            self._is_title_repeated,
-            self.are_texts and not self.signatures_agree,
-        )
+class Pair(ComparedPair):
+    """A new page and a kept page with all that is measured between them, computed when a rule asks for it."""
 
     @property
     def is_covered(self) -> bool:
@@ -130,13 +18,12 @@ class Pair:
         """
         if self.are_texts and not self.by_words:
             return self.signatures_agree
-        comparison = self.comparison
-        if comparison.missing:
+        if self.missing:
             return False
         if self.are_thin:  # an archive of a day is no copy of that of its month
-            more = MOST_MORE * len(comparison.own) if self.site_of_new.is_known else 0
-            return self.new.key == self.kept.key or comparison.kept_only <= more
-        return self.signatures_agree or comparison.counts_any
+            more = limits.MOST_MORE * len(self.own) if self.site_of_new.is_known else 0
+            return self.new.key == self.kept.key or self.kept_only <= more
+        return self.signatures_agree or self.counts_any
 
     @property
     def has_nothing_of_its_own(self) -> bool:
@@ -146,125 +33,9 @@ class Pair:
         """
         if not self.are_thin or self.new.key == self.kept.key:  # a page that is visited again
             return False
-        comparison = self.comparison
         may_be_filled = self.new.link_count > 0 and not self.new_named and not self.site_of_new.is_known
-        is_frame = may_be_filled and size_of(comparison.own_unlinked) < LITTLE_TEXT
-        return is_frame or size_of(comparison.own) < NOTHING
-
-    @property
-    def shares(self) -> tuple[float | None, float | None]:
-        """Resemblance and coverage, if the scheme measures them."""
-        return (None, None) if self.agreement is None else (self.agreement.resemblance, self.agreement.coverage)
-
-    # Links
-
-    @property
-    def links_decide(self) -> bool:
-        """Whether other links make another page: not if a crawl follows them anyway.
-
-        A page that is visited again has changed if its links have.
-        """
-        return not self.new.links_followed or self.new.key == self.kept.key
-
-    @property
-    def same_links(self) -> bool:
-        """Whether both pages have the same outlinks."""
-        return self.new.link_digest == self.kept.link_digest
-
-    @property
-    def links_lead_further(self) -> bool:
-        """Whether a crawl would lose links with the new page, if the kept one is on the same host.
-
-        Between two hosts links say nothing: mirrors differ in them. A kept page without links (a print copy) never covers
-        a page that has some: what only that page links to would not be reached.
-        """
-        if not self.same_host or not self.links_decide:
-            return False
-        if self.kept.link_count <= NOWHERE and self.new.link_count > self.kept.link_count:
-            return True
-        if is_list(self.new):
-            return not self.links_covered
-        has_many_links = 2 * self.new.link_chars >= self.new.chars
-        return has_many_links and self.new.link_count > MANY_MORE * self.kept.link_count + MORE_LINKS
-
-    @cached_property
-    def _new_links(self) -> set[int]:
-        """The links of the new page without the navigation of its site and without links to one of the two pages."""
-        own = {hash_own(self.new.url), hash_own(self.kept.url)}
-        return set(unpack_links(self.new.links)) - self.new_site.navigation - own
-
-    @property
-    def leads_elsewhere(self) -> bool:
-        """Whether the new page has links that are no navigation and lead to neither page; true if its links are too many."""
-        return bool(self._new_links) or (self.new.link_count > 0 and not self.new.links)
-
-    @cached_property
-    def links_covered(self) -> bool:
-        """Whether the kept page has all links of the new page, without the navigation of its site."""
-        return self.same_links or (bool(self.new.links) and self._new_links <= set(unpack_links(self.kept.links)))
-
-    # Titles
-
-    @cached_property
-    def new_parts(self) -> frozenset[str]:
-        """The parts of the new page's title without those that its site writes into every title."""
-        return self.new_site.own_parts(self.new.title)
-
-    @cached_property
-    def kept_parts(self) -> frozenset[str]:
-        """The parts of the kept page's title without those that its site writes into every title."""
-        return self.kept_site.own_parts(self.kept.title)
-
-    @property
-    def new_named(self) -> frozenset[str]:
-        """Those parts of its title that the new page names itself: they are also in a heading or its main text."""
-        return named_parts(self.new) & self.new_parts
-
-    @property
-    def _kept_named(self) -> frozenset[str]:
-        return named_parts(self.kept) & self.kept_parts
-
-    @property
-    def _names_agree(self) -> bool:
-        """Whether both pages name parts of their titles, and each part that one names is in the title of the other, too."""
-        new, kept = self.new_named, self._kept_named
-        return bool(new) and bool(kept) and new | kept <= self.new_parts & self.kept_parts
-
-    @property
-    def _are_sites_known(self) -> bool:
-        return self.new_site.is_known and self.kept_site.is_known
-
-    @cached_property
-    def same_title(self) -> bool:
-        """Whether both titles can belong to one page."""
-        new, kept = titles.split_title(self.new.title), titles.split_title(self.kept.title)
-        if self.same_host and self._identifiers_differ:
-            return False
-        # A page for printing has only the name of the site; a start page that shows an article leads to others.
-        if new == kept or (new < kept and not self.are_thin and not self.leads_elsewhere):
-            return True
-        return self.other_parts_agree or (self._names_agree and not (self.same_host and self._are_sites_known))
-
-    @property
-    def _identifiers_differ(self) -> bool:
-        """Whether both titles have names of functions or files with underscores, and these names differ."""
-        new, kept = titles.find_identifiers(self.new.title), titles.find_identifiers(self.kept.title)
-        return bool(new and kept) and new != kept
-
-    @property
-    def other_parts_agree(self) -> bool:
-        """Whether the titles agree, regardless of which of their parts the pages name."""
-        own_parts = self.same_host or self._are_sites_known
-        return titles.titles_agree(self.new_parts, self.kept_parts, own_parts=own_parts)
-
-    @property
-    def _is_title_repeated(self) -> bool:
-        """Whether the kept page's title says what the new one's says, or both pages may be lists of the same links."""
-        return self.new_parts <= self.kept_parts or self.other_parts_agree or (self.are_thin and self._may_be_twins)
-
-    @property
-    def _may_be_twins(self) -> bool:
-        return self.same_host and self.site_of_new.is_known and self.links_covered and bool(self._new_links)
+        is_frame = may_be_filled and size_of(self.own_unlinked) < limits.LITTLE_TEXT
+        return is_frame or size_of(self.own) < limits.NOTHING
 
     @property
     def is_twin(self) -> bool:
@@ -275,6 +46,21 @@ class Pair:
         """
         if not self._may_be_twins:
             return False
-        comparison = self.comparison
-        is_list = self.are_thin and comparison.is_list_of_links
-        return comparison.is_same_text or (is_list and not comparison.missing and not comparison.kept_only)
+        is_list = self.are_thin and self.is_list_of_links
+        return self.is_same_text or (is_list and not self.missing and not self.kept_only)
+
+    @property
+    def links_lead_further(self) -> bool:
+        """Whether a crawl would lose links with the new page, if the kept one is on the same host.
+
+        Between two hosts links say nothing: mirrors differ in them. A kept page without links (a print copy) never covers
+        a page that has some: what only that page links to would not be reached.
+        """
+        if not self.same_host or not self.links_decide:
+            return False
+        if self.kept.link_count <= limits.NOWHERE and self.new.link_count > self.kept.link_count:
+            return True
+        if is_list(self.new):
+            return not self.links_covered
+        has_many_links = 2 * self.new.link_chars >= self.new.chars
+        return has_many_links and self.new.link_count > limits.MANY_MORE * self.kept.link_count + limits.MORE_LINKS

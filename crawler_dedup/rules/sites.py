@@ -7,8 +7,8 @@ the pages name of them in common, or a long part.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 import msgspec
@@ -20,10 +20,8 @@ from crawler_dedup.signedpage import Count, PageKind, SignedPage
 from crawler_dedup.signing.cover import pack_cover
 from crawler_dedup.signing.lookup import named_parts, with_keys
 from crawler_dedup.signing.titles import split_title
-from crawler_dedup.urls import site_of
 
-_CACHED = 256
-_TITLES = 256  # titles whose own parts are cached
+_CACHED = 256  # profiles, and titles whose own parts are cached
 
 
 @dataclass(frozen=True)
@@ -100,18 +98,7 @@ def decode_profile(content: bytes) -> SiteProfile:
     return SiteProfile(packed.number, *map(_unpack_numbers, parts))
 
 
-@dataclass(frozen=True)
-class Sites:
-    """What is known about some sites, by scope and site."""
-
-    profiles: Mapping[tuple[str, str], SiteProfile] = field(default_factory=dict)
-
-    def profile_of(self, page: SignedPage) -> SiteProfile:
-        """Return the profile of the site of *page*; :data:`UNKNOWN_SITE` if there is none."""
-        return self.profiles.get((page.scope, site_of(page.url)), UNKNOWN_SITE)
-
-
-@lru_cache(maxsize=_TITLES)
+@lru_cache(maxsize=_CACHED)
 def _leave_out_parts(title: str, common: frozenset[int]) -> frozenset[str]:
     return frozenset(part for part in split_title(title) if hash_part(part) not in common)
 
@@ -128,7 +115,7 @@ def _pack_numbers(numbers: Iterable[int]) -> bytes:
 
 def _unpack_numbers(content: bytes) -> frozenset[int]:
     if len(content) % 4:
-        raise msgspec.DecodeError("hashes of a site have a length that they cannot have")
+        raise msgspec.DecodeError("the hashes of a site have an impossible length")
     return frozenset(np.frombuffer(content, dtype="<u4").tolist())
 
 

@@ -74,11 +74,11 @@ def _describe_titles(pair: Pair) -> str:
 
 
 def _describe_own_size(pair: Pair) -> str:
-    return f"{size_of(pair.comparison.own)} letters of its own" if pair.are_thin else "a text"
+    return f"{size_of(pair.own)} letters of its own" if pair.are_thin else "a text"
 
 
 def _describe_coverage(pair: Pair) -> str:
-    missing = len(pair.comparison.missing)
+    missing = len(pair.missing)
     lacks = f"the kept page lacks {missing} block{'s' * (missing > 1)}"
     return lacks if missing else "every own block is on the kept page"
 

@@ -173,10 +173,11 @@ class _Rows:
             self._row = block.row
         if self._row and not block.is_preformatted:
             self._cells.append((line, block, traits))
+        size = block.size if line.says_something else 0
         if line.around:
             self._dated.append((line, block, traits))
-            self._add(Line(line.plain, line.around, ()), block.text, block.size, traits & ~_NUMBER)
-        return self._add(line, block.text, block.size, traits)
+            self._add(hash_line(line.around, ()), block.text, size, traits & ~_NUMBER)
+        return self._add(line.hash, block.text, size, traits)
 
     def end(self) -> None:
         """Add a block for the cells of the last row together."""
@@ -187,9 +188,10 @@ class _Rows:
         traits = reduce(_join_traits, [traits & ~(_NAME | _HEADING | _LINKED) for *_, traits in cells])
         letters = b"".join([_CELL_END * max(block.cell, 1) + (line.letters or line.around) for line, block, _ in cells])
         numbers = [number for line, *_ in cells for number in line.numbers]
-        plain = " ".join([line.plain for line, *_ in cells])
-        if not self._continues_calendar(plain):
-            self._add(Line(plain, letters, numbers), " | ".join([block.text for _, block, _ in cells]), size, traits)
+        if not self._continues_calendar(" ".join([line.plain for line, *_ in cells])):
+            text = " | ".join([block.text for _, block, _ in cells])
+            says_something = any(line.says_something for line, *_ in cells)
+            self._add(hash_line(letters, numbers), text, size if says_something else 0, traits)
 
     def _continues_calendar(self, plain: str) -> bool:
         """Return whether the cells of a row are a week of a calendar, or the rest of the last one."""
@@ -215,10 +217,11 @@ class _Rows:
             self.packed[xxh3_64_intdigest(rest.encode("utf-8", "replace")) >> 32] = _NUMBER | _MAIN, DATA_UNITS
         if len({line.numbers for line, *_ in self._dated}) > 1:  # each date belongs to what is around it
             for line, block, traits in self._dated:
-                self._add(Line(line.plain, line.around, line.numbers), block.text, block.size, traits)
+                size = block.size if line.says_something else 0
+                self._add(hash_line(line.around, line.numbers), block.text, size, traits)
 
-    def _add(self, line: Line, text: str, size: int, traits: int) -> int:
-        number = number_of_text = hash_line(line.letters, line.numbers)
+    def _add(self, number: int, text: str, size: int, traits: int) -> int:
+        number_of_text = number
         if not traits & (_ENTRY | _HIDDEN | _NAME):
             self._times[number] = times = self._times.get(number, 0) + 1
             if times > 1:
@@ -226,7 +229,7 @@ class _Rows:
         if number in self.packed:
             traits = _join_traits(self.packed[number][0], traits)
         self.texts[number] = text
-        self.packed[number] = traits, min(-(-size // _SIZE_UNIT), _MAX_UNITS) if line.says_something else 0
+        self.packed[number] = traits, min(-(-size // _SIZE_UNIT), _MAX_UNITS)
         return number_of_text
 
 

@@ -161,7 +161,13 @@ def check_length(text: str) -> None:
         raise BeyondLimits(_TOO_LONG)
 
 
-def normalise(text: str) -> str:
+def check_expansion(size: int, written: int) -> None:
+    """Raise :class:`BeyondLimits` if normalising *written* characters makes more than twice as many, and 100."""
+    if size > 2 * written + 100:  # a few characters are ligatures of many
+        raise BeyondLimits(_TOO_LONG)
+
+
+def normalise(text: str, limit: float | None = None) -> str:
     """Fold compatibility forms of *text* (NFKC), then case, then Traditional characters to simplified ones.
 
     Characters that change no word are dropped (:func:`~crawler_dedup.signing.characters.drop_ignorable`), and two Arabic
@@ -170,12 +176,12 @@ def normalise(text: str) -> str:
     Of more than 30 combining marks in a row only the first 30 are kept: no writing system needs more.
 
     Raises:
-        BeyondLimits: the text becomes longer than twice its length plus 100 characters.
+        BeyondLimits: the text becomes longer than *limit*, which by default is twice its length plus 100 characters.
     """
     if text.isascii():
         return text.lower()
     # A few characters are ligatures of many.
-    return simplify_han(_compose(_without_excess(text), limit=2 * len(text) + 100).lower())
+    return simplify_han(_compose(_without_excess(text), 2 * len(text) + 100 if limit is None else limit).lower())
 
 
 def _without_excess(text: str) -> str:

@@ -10,11 +10,12 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from itertools import accumulate
-from typing import TYPE_CHECKING, NamedTuple
+from math import inf
+from typing import TYPE_CHECKING, NamedTuple, cast
 from unicodedata import category
 
 from crawler_dedup.signing.dates import find_date
-from crawler_dedup.signing.features import normalise
+from crawler_dedup.signing.features import check_expansion, normalise
 from crawler_dedup.signing.limits import MAX_CHARS
 from crawler_dedup.signing.lines import (
     BEGINS_NO_DIGIT,
@@ -59,17 +60,27 @@ class Line(NamedTuple):
         letters: its letters and symbols.
         numbers: the numbers in it; of a line with a date, only the date.
         around: the letters of what is around a date, which makes a separate block: the site may repeat it.
+        hash: of letters and numbers (:func:`hash_line`).
+        says_something: whether it has a letter, a digit or a symbol: ★, ✓, ☀, ♂, ▲, €, ↑, flags.
     """
 
     plain: str
     letters: bytes
     numbers: Sequence[str]
-    around: bytes = b""
+    around: bytes
+    hash: int
+    says_something: bool
 
-    @property
-    def says_something(self) -> bool:
-        """Whether it has a letter, a digit or a symbol: ★, ✓, ☀, ♂, ▲, €, ↑, flags."""
-        return self.plain[:1].isalnum() or any(map(_is_content, self.plain))
+
+_known: dict[tuple[str, bool], Line] = {}
+"""Lines of earlier pages, by their text and whether it is preformatted: the pages of a site have many in common."""
+_MOST_KNOWN = 20_000  # they take 50 MB at most, and usually 8
+_LONGEST_KNOWN = 200  # characters
+
+
+def _make_line(plain: str, letters: bytes, numbers: Sequence[str], around: bytes = b"") -> Line:
+    says_something = plain[:1].isalnum() or any(map(_is_content, plain))
+    return Line(plain, letters, numbers, around, hash_line(letters, numbers), says_something)
 
 
 def _is_content(character: str) -> bool:
@@ -88,7 +99,7 @@ def _read_date_line(plain: str) -> Line | None:
     around = f"{before} {'' if _SHORT_COUNTS.fullmatch(after) else after}"
     if any(map(str.isdigit, around)):
         return None
-    return Line(plain, b"", date.readings, without_punctuation(around.encode("utf-8", "replace")))
+    return _make_line(plain, b"", date.readings, without_punctuation(around.encode("utf-8", "replace")))
 
 
 def count_read(blocks: Sequence[Block]) -> int:
@@ -96,33 +107,44 @@ def count_read(blocks: Sequence[Block]) -> int:
     return bisect_right(list(accumulate([len(block.text) for block in blocks])), MAX_CHARS)
 
 
-def _lines(blocks: Sequence[Block]) -> Iterator[Line]:
-    """Yield the lines of the blocks that are read (:func:`count_read`). What follows them is compared as a whole."""
-    texts = [block.text for block in blocks[: count_read(blocks)]]
-    if not texts:
-        return
+def _lines(blocks: Sequence[Block]) -> list[Line]:
+    """Return the lines of the blocks that are read (:func:`count_read`). What follows them is compared as a whole."""
+    keys = [(block.text, block.is_preformatted) for block in blocks[: count_read(blocks)]]
+    lines = dict(zip(keys, map(_known.get, keys), strict=True))
+    new = {key: block for key, block in zip(keys, blocks, strict=False) if lines[key] is None}
+    if new:
+        read = dict(zip(new, _read_new([*new.values()]), strict=True))
+        lines.update(read)
+        if len(_known) + len(read) > _MOST_KNOWN:
+            _known.clear()
+        _known.update({key: line for key, line in read.items() if len(key[0]) <= _LONGEST_KNOWN})
+    of_blocks = cast("list[Line]", [*map(lines.__getitem__, keys)])
+    check_expansion(sum([len(line.plain) for line in of_blocks]), sum([len(text) for text, _ in keys]))
+    return of_blocks
+
+
+def _read_new(blocks: Sequence[Block]) -> Iterator[Line]:
+    """Yield the line of each block."""
     # All lines are normalised in one call, because for a short text the call costs more than the work.
-    plain_lines = normalise("\n".join(texts)).split("\n")
+    plain_lines = normalise("\n".join([block.text for block in blocks]), limit=inf).split("\n")
     # The date is read first: "Comments: 12 May" has no number of comments.
     dates = [
-        _read_date_line(line) if block.size <= SHORT else None for block, line in zip(blocks, plain_lines, strict=False)
+        _read_date_line(line) if block.size <= SHORT else None for block, line in zip(blocks, plain_lines, strict=True)
     ]
     visible = [
         line if date or block.is_preformatted else without_visits(line)
-        for block, line, date in zip(blocks, plain_lines, dates, strict=False)
+        for block, line, date in zip(blocks, plain_lines, dates, strict=True)
     ]
     content = "\n".join(visible).encode("utf-8", "replace")
     columns = visible, without_punctuation(content), content.translate(None, BEGINS_NO_DIGIT)
     for block, date, plain, line, digits in zip(
-        blocks, dates, columns[0], columns[1].split(b"\n"), columns[2].split(b"\n"), strict=False
+        blocks, dates, columns[0], columns[1].split(b"\n"), columns[2].split(b"\n"), strict=True
     ):
         letters = line.lstrip(b"#") or line  # the mark of a heading that was not rendered
         if not digits:
-            yield Line(plain, letters, ())
-        elif date:
-            yield date
+            yield _make_line(plain, letters, ())
         else:
-            yield Line(plain, letters, numbers_in(plain) + cased_units(block.text))
+            yield date or _make_line(plain, letters, numbers_in(plain) + cased_units(block.text))
 
 
 def read_lines(blocks: Sequence[Block]) -> Iterator[tuple[int, Block, Line]]:
@@ -144,6 +166,4 @@ def _is_line_number(place: int, blocks: Sequence[Block], plain: str) -> bool:
 
 def hashes_of_lines(page: Outline) -> dict[int, int]:
     """Return the hash that :func:`pack_blocks` computes of each compared line of *page*, by its place among these lines."""
-    return {
-        place: hash_line(line.letters, line.numbers) for place, _, line in read_lines(split_into_lines(page.blocks))
-    }
+    return {place: line.hash for place, _, line in read_lines(split_into_lines(page.blocks))}

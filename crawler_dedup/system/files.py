@@ -17,6 +17,8 @@ from io import BufferedIOBase
 from pathlib import Path
 from typing import IO
 
+from crawler_dedup.errors import DedupError
+
 
 def make_private_directory(path: Path) -> None:
     """Create the directory *path*, private to its user, unless it exists. Raises :class:`OSError`."""
@@ -90,6 +92,18 @@ def open_maybe_gzipped(path: Path) -> BufferedIOBase:
     Opening raises :class:`OSError`; reading raises that or one of :data:`GZIP_ERRORS`.
     """
     return gzip.open(path) if path.suffix.lower() == ".gz" else path.open("rb")
+
+
+def read_maybe_gzipped(path: Path, most: int = -1) -> bytes:
+    """Return the first *most* bytes of *path* (-1: all), unpacked if its name ends in ``.gz``.
+
+    Raises :class:`DedupError` if it cannot be read.
+    """
+    try:
+        with open_maybe_gzipped(path) as file:
+            return file.read(most)
+    except (OSError, *GZIP_ERRORS) as error:
+        raise DedupError(f"{path} cannot be read: {error}.") from None
 
 
 @contextmanager

@@ -8,28 +8,19 @@ at any time a :class:`LogLine`.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from typing import Any
 
 import msgspec
 
-from crawler_dedup.config.settings import SIGNING_SETTINGS
+from crawler_dedup.config import Config
 from crawler_dedup.decision import Decision, DroppedRequest
 from crawler_dedup.pagetext import OwnText, OwnTextJob
 from crawler_dedup.signedpage import SignedPage
 from crawler_dedup.system.channel import Failure
 
-SETTINGS = (
-    *SIGNING_SETTINGS,
-    "action",
-    "expire_days",
-    "fresh",
-    "grace",
-    "map_size",
-    "never_drop",
-    "processes",
-    "timeout",
-)
-"""The fields of :class:`Config` that a worker needs, or a scheme of another package may depend on."""
+SETTINGS = tuple(setting.name for setting in fields(Config) if setting.name != "scope")
+"""The settings that a worker gets. A scope may be a callable; it comes with each page."""
 CLAIM_BITS = 32
 """A claim is the number of the start of its worker, and in these bits a number of that worker."""
 

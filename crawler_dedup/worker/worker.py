@@ -48,7 +48,7 @@ from crawler_dedup.worker.messages import (
     Start,
     WriteAddresses,
 )
-from crawler_dedup.worker.textmaker import Channel, TextMaker
+from crawler_dedup.worker.preview import Channel, Previewer, TextMaker
 
 logger = logger_without_credentials("crawler_dedup.middleware")
 
@@ -236,11 +236,7 @@ class Worker(TextMaker):
 
 def open_worker(channel: Channel, start: Start) -> TextMaker:
     """Return a worker for the crawl that has sent *start*. Raises :class:`DedupError`."""
-    if start.run:
-        return Worker(channel, start)
-    from crawler_dedup.worker.preview import Previewer  # noqa: PLC0415  (few processes need it)
-
-    return Previewer(channel, start)
+    return Worker(channel, start) if start.run else Previewer(channel, start)
 
 
 def answer(index: Index, job: ListRestorations | EndRestorations | KeepAddress) -> RestoredRequests | bool:

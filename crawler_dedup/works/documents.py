@@ -19,7 +19,7 @@ from lxml import etree
 from crawler_dedup.errors import BeyondLimits, DedupError
 from crawler_dedup.signing.extractors import read_shown_text
 from crawler_dedup.signing.parsing import decode_text, find_title, parse
-from crawler_dedup.system.files import GZIP_ERRORS, open_maybe_gzipped
+from crawler_dedup.system.files import read_maybe_gzipped
 
 MAX_BYTES = 64 << 20
 """Maximum size of a work, unpacked."""
@@ -84,11 +84,7 @@ def read_content(path: Path) -> bytes:
     Raises:
         DedupError: it cannot be read, or is too large.
     """
-    try:
-        with open_maybe_gzipped(path) as file:
-            content = file.read(MAX_BYTES + 1)
-    except (OSError, *GZIP_ERRORS) as error:
-        raise DedupError(f"{path} cannot be read: {error}.") from None
+    content = read_maybe_gzipped(path, MAX_BYTES + 1)
     if len(content) > MAX_BYTES:
         raise DedupError(f"{path} has more than {MAX_BYTES >> 20} MB.")
     return content

@@ -9,9 +9,9 @@ import pytest
 from msgspec.structs import replace
 
 from crawler_dedup.journal.entry import VERSION, Entry, Event
-from crawler_dedup.journal.reader import Journals, find_duplicates, sample
+from crawler_dedup.journal.reader import Journals, sample
 from crawler_dedup.journal.writer import JournalWriter
-from tests.support.commandline import FIRST, SECOND, write
+from tests.support.commandline import FIRST, entries_of
 
 DEFAULT = "journal-%(time)s.jsonl"
 
@@ -58,7 +58,7 @@ def test_a_journal_of_every_allowed_name_is_found(tmp_path: Path, name: str) -> 
     written = journal_of(directory, name % {"name": "my.spider", "time": "2026-11-21T18-00-00"}, 3)
     (directory / "data.mdb").touch()
     for beside, setting in ((directory, name), (tmp_path, str(directory / name))):
-        assert urls(list(Journals.beside(beside, setting).entries())) == written
+        assert urls([entry for path in Journals.beside(beside, setting).files for entry in entries_of(path)]) == written
 
 
 def test_without_a_name_there_is_no_journal(tmp_path: Path) -> None:
@@ -67,28 +67,7 @@ def test_without_a_name_there_is_no_journal(tmp_path: Path) -> None:
 
 
 def test_a_file_that_is_named_twice_is_read_once(tmp_path: Path) -> None:
-    written = journal_of(tmp_path, FIRST, 1)
-    assert urls(list(Journals([tmp_path / FIRST, tmp_path / FIRST]).entries())) == written
-
-
-# Reading
-
-
-def test_damaged_lines_are_counted_by_file_and_the_rest_is_read(tmp_path: Path) -> None:
-    for name in (FIRST, SECOND):
-        write(tmp_path / name, [entry(f"http://a.org/{name}")])
-    whole = (tmp_path / FIRST).read_bytes()
-    (tmp_path / FIRST).write_bytes(whole[:40] + b"\n" + whole + b"[]\n\xff\n" + whole + whole[:90])
-    journals = Journals.beside(tmp_path, DEFAULT)
-    assert urls(list(journals.entries())) == [f"http://a.org/{FIRST}"] * 2 + [f"http://a.org/{SECOND}"]
-    assert journals.damaged == {tmp_path / FIRST: 4}  # and none in the other file
-
-
-def test_reading_again_does_not_count_damaged_lines_twice(tmp_path: Path) -> None:
-    (tmp_path / FIRST).write_bytes(b"half a li")
-    journals = Journals.beside(tmp_path, DEFAULT)
-    assert [list(journals.entries()) for _ in range(3)] == [[], [], []]
-    assert journals.damaged == {tmp_path / FIRST: 1}
+    assert Journals([tmp_path / FIRST, tmp_path / FIRST]).files == [tmp_path / FIRST]
 
 
 # A sample
@@ -108,64 +87,3 @@ def test_a_sample_has_the_requested_size_and_the_order_of_the_entries() -> None:
         drawn_urls = [int(entry.url) for entry in sample(iter(entries), size, random.Random(size))]
         assert len(set(drawn_urls)) == drawn
         assert drawn_urls == sorted(drawn_urls)
-
-
-# The duplicates of a page
-
-KEPT = "http://a.org/kept"
-OTHER = "http://a.org/other"
-
-
-def represented_by(directory: Path, kept: str, scope: str = "site") -> dict[str, Entry]:
-    """Return the pages for which *kept* stands in *scope*, by address."""
-    duplicates = find_duplicates(Journals.beside(directory, DEFAULT), {(scope, kept)}.__contains__)
-    return {url: duplicate for (_, url), duplicate in duplicates.items()}
-
-
-@pytest.mark.parametrize(
-    ("events", "is_duplicate"),
-    [
-        ([("drop", KEPT)], True),
-        ([("mark", KEPT)], True),
-        ([("drop", OTHER)], False),
-        ([("drop", KEPT), ("drop", OTHER)], False),
-        ([("drop", OTHER), ("drop", KEPT)], True),
-        ([("drop", KEPT), ("mark", KEPT)], True),
-        ([("drop", KEPT), ("drop", "http://a.org/1")], False),  # kept by then, and unchanged
-        ([("drop", KEPT), ("watchdog", KEPT)], True),
-        ([("watchdog", KEPT)], False),
-        ([("unchecked", KEPT)], False),
-    ],
-)
-def test_the_last_entry_of_the_journals_decides_for_which_page_another_stands(
-    tmp_path: Path, events: list[tuple[Event, str]], is_duplicate: bool
-) -> None:
-    write(tmp_path / FIRST, [entry("http://a.org/1", kept, event) for event, kept in events])
-    duplicates = represented_by(tmp_path, KEPT)
-    assert list(duplicates) == ["http://a.org/1"] * is_duplicate
-    assert all(entry.event == events[-1][0] or events[-1][0] == "watchdog" for entry in duplicates.values())
-
-
-def test_the_later_entry_counts_whatever_file_it_is_in(tmp_path: Path) -> None:
-    write(tmp_path / FIRST, [entry("http://a.org/1", KEPT, time="2026-11-21T20:00:00.000Z")])
-    write(tmp_path / SECOND, [entry("http://a.org/1", OTHER, time="2026-11-21T19:00:00.000Z")])
-    assert list(represented_by(tmp_path, KEPT)) == ["http://a.org/1"]
-    assert represented_by(tmp_path, OTHER) == {}
-
-
-def test_each_scope_has_entries_of_its_own(tmp_path: Path) -> None:
-    in_other = entry("http://a.org/1", OTHER, scope="other", time="2026-11-21T20:00:00.000Z")
-    write(tmp_path / FIRST, [entry("http://a.org/1", KEPT), in_other])
-    assert list(represented_by(tmp_path, KEPT)) == ["http://a.org/1"]
-    assert represented_by(tmp_path, OTHER) == {}
-    assert list(represented_by(tmp_path, OTHER, "other")) == ["http://a.org/1"]
-
-
-def test_an_unchanged_page_is_not_a_duplicate_of_itself(tmp_path: Path) -> None:
-    write(tmp_path / FIRST, [entry(KEPT, KEPT, "unchanged_dropped"), entry(KEPT, KEPT, "unchanged")])
-    assert represented_by(tmp_path, KEPT) == {}
-
-
-def test_two_pages_of_one_address_can_be_duplicates(tmp_path: Path) -> None:
-    write(tmp_path / FIRST, [entry(KEPT, KEPT)])
-    assert list(represented_by(tmp_path, KEPT)) == [KEPT]

@@ -14,12 +14,9 @@ import msgspec
 import pytest
 from fastwarc.warc import ArchiveIterator
 
-from crawler_dedup import Config, ConfigError, Decision, Deduplicator, Verdict
+from crawler_dedup import Config, ConfigError, Decision, Verdict
 from crawler_dedup.errors import DedupError
-from crawler_dedup.index import opening
-from crawler_dedup.index.records import Record, decode, encode
 from crawler_dedup.journal.entry import Entry
-from crawler_dedup.signedpage import SignedPage
 from crawler_dedup.system.logs import logger_without_credentials
 from crawler_dedup.transfer import Export
 from tests.support.commandline import entries_of, invoke, printed_text
@@ -269,33 +266,11 @@ def test_an_address_is_found_with_and_without_its_credentials(crawled: Crawled) 
 # Without a crawl
 
 
-def test_an_old_journal_and_an_old_index_are_read_without_credentials(tmp_path: Path) -> None:
+def test_an_old_journal_is_read_without_credentials() -> None:
     entry = msgspec.json.encode(
         {"version": 1, "time": "", "run": "", "event": "unchecked", "spider": "s", "scope": NESTED, "url": NESTED}
     )
     assert_clean(repr(msgspec.json.decode(entry, type=Entry)))
-    page = SignedPage(key=NESTED, url=NESTED, scope=f"{LOGIN}h")
-    assert_clean(decode(encode(Record(page))).page.url)
-
-
-def test_an_old_export_is_imported_without_credentials(tmp_path: Path) -> None:
-    with Deduplicator.open(tmp_path / "old", Config(tokenizer="bigrams")) as deduplicator:
-        signed = deduplicator.sign("http://h/1", article(1).encode())
-        page_of_export = deduplicator.sign("http://h/2", article(2).encode())
-        pages = [
-            msgspec.structs.replace(signed, key=f"http://{LOGIN}h/key", url=f"http://{LOGIN}h/1", scope=NESTED),
-            msgspec.structs.replace(page_of_export, key=f"http:/{LOGIN}h/2", url=f"http:/{LOGIN}h/2"),
-        ]
-        deduplicator.decide(pages)
-    for word in (("export", tmp_path / "file", tmp_path / "old"), ("import", tmp_path / "file", tmp_path / "new")):
-        invoke("index", *word)
-    assert PASSWORD.encode() in (tmp_path / "old/data.mdb").read_bytes()
-    assert_clean((tmp_path / "new/data.mdb").read_bytes())
-    index = opening.open_index(tmp_path / "new")
-    keys = {record.page.url: record.page.key for record in opening.read_records(index, lambda _: None)}
-    index.close()
-    assert {"http:/h/2", "http://h/1"} <= keys.keys()
-    assert all(re.fullmatch("[0-9a-f]{40}", key) for key in keys.values())
 
 
 def test_decisions_settings_and_errors_hold_no_credentials() -> None:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from crawler_dedup import SignedPage
 from crawler_dedup.index.profiles import StoredSite
-from crawler_dedup.rules.counts import SiteCounts, can_read, learn_sites
+from crawler_dedup.rules.counts import SiteCounts, can_read
 from crawler_dedup.rules.limits import MAX_COUNTERS, MIN_PAGES
 from crawler_dedup.rules.sites import UNKNOWN_SITE, SiteProfile, decode_profile, hash_part
 from crawler_dedup.signing.limits import MAX_LINKS
@@ -30,16 +30,14 @@ def page(
     hrefs: list[str] | None = None,
     *,
     title: str = "",
-    url: str = "http://h/{}",
-    scope: str = "",
     blocks: Sequence[int] = (),
 ) -> SignedPage:
     """Return a page with navigation, a link of its own and the title of its site."""
     hrefs = [*NAVIGATION, f"/own/{number}"] if hrefs is None else hrefs
     tree = parse("".join(f'<a href="{href}">x</a>' for href in hrefs).encode())
-    address = url.format(number)
+    address = f"http://h/{number}"
     title, links = title or f"Story {number} | Tea House", find_links(tree, address).packed
-    return SignedPage(key=address, url=address, scope=scope, title=title, links=links, blocks=pack(blocks))
+    return SignedPage(key=address, url=address, scope="", title=title, links=links, blocks=pack(blocks))
 
 
 def pack(numbers: Sequence[int]) -> bytes:
@@ -293,25 +291,3 @@ def test_a_stored_site_with_impossible_values_is_refused() -> None:
         (100, 96, counted(), [snapshot(96, MAX_COUNTERS + 1)], False),
     ]:
         assert can_read(StoredSite(bytes(12), pages_counted, number, 0, counts, snapshots)) is expected
-
-
-def test_sites_are_distinguished_except_by_www_case_scheme_or_its_port() -> None:
-    sites = learn_sites(page(number) for number in range(MIN_PAGES))
-    for url in ("http://h/other", "https://WWW.H/other?x", "http://www.h/", "http://h:80/", "https://h:443/"):
-        assert sites.profile_of(page(1, url=url)).titles == TEA
-    for url in ("http://h:8080/", "http://i/", "http://x.h/"):
-        assert sites.profile_of(page(1, url=url)) is UNKNOWN_SITE
-
-
-def test_scopes_are_distinguished() -> None:
-    pages = [page(number, scope="one") for number in range(MIN_PAGES)]
-    sites = learn_sites([*pages, *(page(number, scope="other") for number in range(MIN_PAGES - 1))])
-    assert sites.profile_of(page(1, scope="one")).is_known
-    assert sites.profile_of(page(1, scope="other")) is UNKNOWN_SITE
-    assert sites.profile_of(page(1)) is UNKNOWN_SITE
-
-
-def test_pages_without_a_host_belong_to_no_site() -> None:
-    for url in ["", "notes.html", "/path", "http://[broken", "mailto:a@b"]:
-        sites = learn_sites(page(number, url=url) for number in range(MIN_PAGES))
-        assert sites.profile_of(page(1, url=url)) is UNKNOWN_SITE

@@ -3,7 +3,8 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable, Sequence
-from itertools import accumulate
+from contextlib import suppress
+from itertools import accumulate, product
 from types import FrameType
 from typing import Any
 
@@ -12,7 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from xxhash import xxh3_64_intdigest
 
+from crawler_dedup.errors import BeyondLimits
 from crawler_dedup.signedpage import BLOCK_BYTES, Trait
+from crawler_dedup.signing import pagelines
 from crawler_dedup.signing.blocks import PackedBlock, PageBlocks, hash_of_file, pack_blocks, unpack_blocks
 from crawler_dedup.signing.embedded import find_embedded_content
 from crawler_dedup.signing.features import normalise, size_in_letters
@@ -266,7 +269,30 @@ def test_blocks_after_the_longest_text_that_is_read_are_compared_as_one(monkeypa
         assert rest != hashes(page.replace(texts[-1], "other"))[-1]
 
 
-def test_work_grows_no_faster_than_the_page() -> None:
+def test_blocks_are_the_same_whatever_pages_were_packed_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pagelines, "_MOST_KNOWN", 10)
+    pages = [
+        "<p>May 2, 2011<p>5 views<p>naïve ﬁn<pre>5 views\n3 views</pre>",
+        f"<p>{450 * chr(0xFDFA)}",
+        "<p>a<p>b",
+        "",
+    ]
+    for page, before in product(pages, repeat=2):
+        results: list[object] = []
+        for known in ((), (before, page)):
+            monkeypatch.setattr(pagelines, "_known", {})
+            for packed_before in known:
+                with suppress(BeyondLimits):
+                    pack(packed_before)
+            try:
+                results.append(pack(page))
+            except BeyondLimits as limit:
+                results.append(str(limit))
+            assert len(pagelines._known) <= 10
+        assert results[0] == results[1]
+
+
+def test_work_grows_no_faster_than_the_page(monkeypatch: pytest.MonkeyPatch) -> None:
     def lines(count: int) -> int:
         """Return the number of lines of Python that are run."""
         run = 0
@@ -278,6 +304,7 @@ def test_work_grows_no_faster_than_the_page() -> None:
 
         texts = [" ".join(words(number, 9)) for number in range(count)]
         outline = [Block(text, len(text), 0, at, text, at % 2) for at, text in enumerate(texts)]
+        monkeypatch.setattr(pagelines, "_known", {})
         before = sys.gettrace()
         sys.settrace(trace)
         try:

@@ -74,7 +74,7 @@ def documents(folder: Path = DATA, name: str = "pairs/sites.docs.jsonl") -> list
     """Return the records of the pages of the saved sites, or of pages whose main text people have marked
     (``gold/gold.jsonl``).
     """
-    return [json.loads(line) for line in (folder / name).read_text(encoding="utf-8").splitlines()]
+    return [json.loads(line) for line in (folder / name).read_bytes().splitlines()]
 
 
 def contents(feeds: Iterable[Path]) -> Counter[str]:

@@ -21,7 +21,7 @@ import msgspec
 
 from crawler_dedup.errors import IndexUnusable
 from crawler_dedup.index.header import FORMAT, FileFigures, Header, check_header, decode_header
-from crawler_dedup.index.jobs import WRITE_SECONDS, wait_for
+from crawler_dedup.index.jobs import LOCKED, WRITE_SECONDS, wait_for
 from crawler_dedup.index.layout import META
 from crawler_dedup.index.lmdb.committer import Committer
 from crawler_dedup.index.lmdb.engine import (
@@ -247,8 +247,7 @@ class Environment:
         Raises:
             IndexUnusable: the transaction did not begin within *timeout* seconds; *job* is not run then.
         """
-        reason = f"The index in {self.directory} is locked by another process, or by a long transaction of this one."
-        return wait_for(self.submit(job), timeout, reason)
+        return wait_for(self.submit(job), timeout, f"The index in {self.directory} {LOCKED}.")
 
     def make_databases(self, make: Callable[[lmdb.Environment, lmdb.Transaction | None], _T]) -> _T:
         """Open databases by calling *make* with the environment and a write transaction.

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -14,10 +13,9 @@ import lmdb
 from crawler_dedup.errors import IndexUnusable
 from crawler_dedup.index.header import FileFigures, Header, check_header
 from crawler_dedup.index.index import Index
-from crawler_dedup.index.jobs import WRITE_SECONDS
 from crawler_dedup.index.lmdb.engine import KEEP_MAP_SIZE, disk_bytes
 from crawler_dedup.index.lmdb.environment import Environment
-from crawler_dedup.index.lmdb.locks import RunLock, lock_file, remove_dead_locks
+from crawler_dedup.index.lmdb.locks import lock_file, remove_dead_locks
 from crawler_dedup.index.lmdb.storage import Databases, DirectoryStorage
 from crawler_dedup.index.lmdb.verification import find_problems
 from crawler_dedup.index.overrides import KnownOverrides
@@ -73,12 +71,7 @@ class DirectoryIndex(Index):
 
     @classmethod
     def attach(
-        cls,
-        directory: Path,
-        spec: Mapping[str, str] | None = None,
-        *,
-        map_size: int = KEEP_MAP_SIZE,
-        readonly: bool = False,
+        cls, directory: Path, spec: Mapping[str, str] | None = None, *, readonly: bool = False
     ) -> DirectoryIndex:
         """Open an existing index of pages.
 
@@ -92,7 +85,7 @@ class DirectoryIndex(Index):
             IndexMismatch: the header has another *spec*, format or kind.
             IndexUnusable: it cannot be opened.
         """
-        environment = Environment.open(directory, map_size=map_size, readonly=readonly)
+        environment = Environment.open(directory, map_size=KEEP_MAP_SIZE, readonly=readonly)
         try:
             header = environment.existing_header()
             check_header(environment.directory, header, header.expected(spec))
@@ -121,13 +114,7 @@ class DirectoryIndex(Index):
         """Close this opening of the index; the last one of a process closes the files."""
         self.environment.close()
 
-    def begin_run(self) -> RunLock:
-        try:
-            return RunLock(self.directory)
-        except OSError as error:
-            raise IndexUnusable(f"The index in {self.directory} cannot be written: {error}.") from error
-
-    def join_run(self, number: int, offset: float) -> Run:
+    def join_run(self, number: int, offset: float | None = None) -> Run:
         remove_dead_locks(self.directory)
         return Run(number, offset, str(lock_file(self.directory, number)))
 
@@ -147,18 +134,7 @@ class DirectoryIndex(Index):
         urgent: bool = True,
         needs: Needs = NO_NEEDS,  # noqa: ARG002  (reading costs no round trips)
     ) -> Future[_T]:
-        return self.environment.submit(partial(self._run, job), urgent=urgent)
-
-    def _write(
-        self,
-        job: Callable[[Transaction], _T],
-        timeout: float = WRITE_SECONDS,
-        needs: Needs = NO_NEEDS,  # noqa: ARG002
-    ) -> _T:
-        return self.environment.write(partial(self._run, job), timeout)
-
-    def _run(self, job: Callable[[Transaction], _T], txn: lmdb.Transaction) -> _T:
-        return job(self._transaction(txn, self.environment.alive))
+        return self.environment.submit(lambda txn: job(self._transaction(txn, self.environment.alive)), urgent=urgent)
 
     @contextmanager
     def _read(self) -> Iterator[Transaction]:

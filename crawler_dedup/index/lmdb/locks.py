@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import secrets
 import subprocess
 import sys
 import time
@@ -14,8 +13,7 @@ from pathlib import Path, PurePath
 from typing import IO, Any, NamedTuple
 
 from crawler_dedup.errors import IndexUnusable
-from crawler_dedup.index.runs import Run
-from crawler_dedup.system.filelocks import LockFailed, ProcessLock, hold, is_held, is_held_or_raise, lock, unlock
+from crawler_dedup.system.filelocks import LockFailed, is_held, is_held_or_raise, lock, unlock
 from crawler_dedup.system.files import opener, owner_of
 
 _MOUNTINFO = Path("/proc/self/mountinfo")  # proc_pid_mountinfo(5)
@@ -192,28 +190,6 @@ def _lock(file: IO[Any], *, shared: bool) -> bool:
 
 _LOCK_FILE = "run-{}.lock"
 _REMEMBERED = 64  # paths of lock files: each transaction checks whether runs are alive
-
-
-class RunLock(Run):
-    """A new run, which keeps a file locked until it ends."""
-
-    def __init__(self, directory: Path) -> None:
-        """Begin a run.
-
-        Raises:
-            OSError: the lock file cannot be created.
-            IndexUnusable: the lock file of another run may not be opened.
-        """
-        super().__init__(secrets.randbits(32) or 1)
-        remove_dead_locks(directory)
-        self._file: ProcessLock = hold(lock_file(directory, self.number))
-
-    @property
-    def is_held(self) -> bool:
-        return self._file.is_held
-
-    def release(self) -> None:
-        self._file.release()
 
 
 def remove_dead_locks(directory: Path) -> None:

@@ -72,7 +72,7 @@ def _check_records(batch: Iterable[_Numbered], transaction: Transaction, filing:
             continue
         scope, signature = hash_scope(record.page.scope), record.page.signature
         places.extend(place_entry(place, number) for place in places_of(record))
-        if not transaction.leads_to(places_of(record)[0], number):
+        if number not in transaction.numbers_at(places_of(record)[0]):
             findings.wrong["records are not found by their page key"] += 1
         representatives = transaction.find_filed(scope, signature)
         if (number in representatives) != record.is_representative:
@@ -83,7 +83,7 @@ def _check_records(batch: Iterable[_Numbered], transaction: Transaction, filing:
                 filed.extend((scope, key, signature) for key in filing.keys(record.page))
         if title := filing.title_key(record.page):
             place = place_of_signature(scope, title)
-            if transaction.leads_to(place, number):
+            if number in transaction.numbers_at(place):
                 places.append(place_entry(place, number))
     if places:
         findings.numbers += tally(0, *map(_array, zip(*places, strict=True)))

@@ -15,7 +15,6 @@ from crawler_dedup.errors import IndexGone, IndexMissing, IndexUnusable
 from crawler_dedup.index.decider import RunContext
 from crawler_dedup.index.header import FORMAT, FileFigures, Header, check_header
 from crawler_dedup.index.index import Index
-from crawler_dedup.index.jobs import WRITE_SECONDS, wait_for
 from crawler_dedup.index.location import ServerAddress
 from crawler_dedup.index.overrides import KnownOverrides
 from crawler_dedup.index.profiles import FrozenProfiles
@@ -53,6 +52,7 @@ class ServerIndex(Index):
     """
 
     changed_at_once = MOST_PAGES
+    _late = "does not answer"
     _open: list[tuple[int, ServerAddress]] = []  # noqa: RUF012  (process and address of each open index)
 
     def __init__(
@@ -171,11 +171,8 @@ class ServerIndex(Index):
             self._writer.close(_CLOSE_SECONDS)
         self._quick.close()
 
-    def begin_run(self) -> ServerRun:
-        return ServerRun(ServerConnection(self.address), self.header)
-
-    def join_run(self, number: int, offset: float) -> ServerRun:  # noqa: ARG002  (each process asks the server)
-        return ServerRun(ServerConnection(self.address), self.header, number)
+    def join_run(self, number: int, offset: float | None = None) -> ServerRun:  # noqa: ARG002  (each process asks the server)
+        return ServerRun(ServerConnection(self.address), number)
 
     def offer(
         self,
@@ -202,9 +199,6 @@ class ServerIndex(Index):
         if self._writer is None:
             raise IndexUnusable("The index is open for reading only.")
         return self._writer.submit(job, urgent=urgent, needs=needs)
-
-    def _write(self, job: Callable[[Transaction], _T], timeout: float = WRITE_SECONDS, needs: Needs = NO_NEEDS) -> _T:
-        return wait_for(self._submit(job, needs=needs), timeout, f"The index in {self.address} does not answer.")
 
     @contextmanager
     def _read(self) -> Iterator[Transaction]:
@@ -282,7 +276,7 @@ def _empty(connection: ServerConnection, header: Header) -> None:
         _, epoch, (cursor, names) = connection.run(
             (b"WATCH", keys.meta),
             (b"HGET", keys.meta, b"epoch"),
-            (b"SCAN", cursor or b"0", b"MATCH", keys.meta + b"?*", b"COUNT", _REMOVED),
+            (b"SCAN", cursor or b"0", b"MATCH", keys.meta + b"[^:]*", b"COUNT", _REMOVED),
         )
         if epoch != meta[1]:
             return  # it was emptied once more: the other keys may be those of its new epoch
