@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
@@ -159,7 +160,8 @@ class SupervisedWorker:
                 return
             for_end = False  # it is tried once
             try:
-                self.child = self._workers.start_another()
+                self.child = self._workers.start_worker()
+                self._workers.monitor.count("worker/restarts")
             except OSError:
                 self._workers.count_death()
         if self.child is not None:
@@ -174,11 +176,12 @@ class SupervisedWorker:
         assert self._loop is not None
         self._heard = self._loop.time()
         if isinstance(message, LogLine):
-            self._workers.log_line(message)
+            self._workers.monitor.log_line(message)
         elif isinstance(message, Ready):
             self._is_ready = True
         elif isinstance(message, Failure):  # it cannot open the index
-            self._workers.report_failure(message)
+            text = "The index cannot be opened: %s"
+            self._workers.monitor.log_throttled(text, logging.WARNING, text, message.message)
             self._failure, self._opens_again = message, self._loop.time() + _REOPEN_SECONDS
             self.end()
             self._fail_all("", error_of(message))
@@ -224,7 +227,8 @@ class SupervisedWorker:
             if task.url:
                 pages.append((task.url, TRIED_AGAIN if each in self.tasks else UNCHECKED))
         if status != childprocess.TOO_LATE or not blamed:  # otherwise it is the fault of the page, of which it is said
-            self._workers.report_death(describe_death(pid, status, pages))
+            description = describe_death(pid, status, pages)
+            self._workers.monitor.log_throttled("worker", logging.WARNING, "%s", description)
             self._workers.count_death()
         self._start_replacement()
 
