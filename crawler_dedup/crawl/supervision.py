@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
-from crawler_dedup.crawl import childprocess
-from crawler_dedup.crawl.childprocess import (
+from crawler_dedup.crawl import workerprocess
+from crawler_dedup.crawl.workerprocess import (
     TRIED_AGAIN,
     UNCHECKED,
     ChildProcess,
@@ -215,7 +215,7 @@ class SupervisedWorker:
             return
         pid, self.child = child.pid, None
         blamed = {number} if number in self.tasks else set(self.tasks) if status is None else set()
-        is_late = status == childprocess.TOO_LATE or not self._is_ready
+        is_late = status == workerprocess.TOO_LATE or not self._is_ready
         pages = []
         # The page that it worked on is named first.
         for each in sorted(self.tasks, key=lambda each: each not in blamed):
@@ -226,7 +226,7 @@ class SupervisedWorker:
                 task.fail(NOT_IN_TIME if is_late else DIED)
             if task.url:
                 pages.append((task.url, TRIED_AGAIN if each in self.tasks else UNCHECKED))
-        if status != childprocess.TOO_LATE or not blamed:  # otherwise it is the fault of the page, of which it is said
+        if status != workerprocess.TOO_LATE or not blamed:  # otherwise it is the fault of the page, of which it is said
             description = describe_death(pid, status, pages)
             self._workers.monitor.log_throttled("worker", logging.WARNING, "%s", description)
             self._workers.count_death()

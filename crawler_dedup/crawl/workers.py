@@ -18,11 +18,11 @@ from typing import TYPE_CHECKING, TypeVar
 from weakref import WeakSet, proxy
 
 from crawler_dedup.config import Config
-from crawler_dedup.crawl import childprocess
-from crawler_dedup.crawl.childprocess import ChildProcess, error_of, take_child
+from crawler_dedup.crawl import workerprocess
 from crawler_dedup.crawl.monitor import Monitor
 from crawler_dedup.crawl.serveroutages import Outages
 from crawler_dedup.crawl.supervision import ENDED, NotSigned, SupervisedWorker, Task
+from crawler_dedup.crawl.workerprocess import ChildProcess, error_of, take_child
 from crawler_dedup.decision import Decision
 from crawler_dedup.errors import DedupError, IndexUnusable
 from crawler_dedup.system.channel import Failure, pack
@@ -88,7 +88,7 @@ class Workers:
         self._supervised: list[SupervisedWorker] = []
         self._lock: ProcessLock | None = None
         self.loop: asyncio.AbstractEventLoop | None = None
-        self.silence_seconds = config.timeout + childprocess.SILENCE_SECONDS
+        self.silence_seconds = config.timeout + workerprocess.SILENCE_SECONDS
         self.stored_until: float | None = None
         self._begin_run()
         try:
@@ -132,7 +132,7 @@ class Workers:
         assert child is not None
         try:
             return outages.open(lambda: child.wait_until_ready(start, self.monitor.log_line))
-        except childprocess.NotStarted as error:
+        except workerprocess.NotStarted as error:
             raise _unstartable(str(error)) from error
 
     def make_start(self, worker: SupervisedWorker) -> bytes:
