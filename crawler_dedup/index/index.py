@@ -17,8 +17,8 @@ from crawler_dedup.index.decider import Decider, RunContext
 from crawler_dedup.index.header import FileFigures, Header
 from crawler_dedup.index.jobs import LOCKED, WRITE_SECONDS, wait_for
 from crawler_dedup.index.limits import MAX_CHANGED, MAX_EMPTIED_SITES, MAX_OVERRIDES
-from crawler_dedup.index.openclaims import OpenClaims, end_claim, touch_run
 from crawler_dedup.index.overrides import KnownOverrides, Override
+from crawler_dedup.index.pending import OpenClaims, end_claim, touch_run
 from crawler_dedup.index.profiles import FrozenProfiles, SiteFigures, Snapshot, StoredSite, site_key
 from crawler_dedup.index.protocols import Filing, Matcher
 from crawler_dedup.index.records import Record

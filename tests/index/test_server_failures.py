@@ -151,7 +151,7 @@ def test_a_client_that_was_stopped_for_too_long_cannot_settle_any_more(address: 
         wait_for(lambda: check(run, 2) == "new")
         client.send_signal(signal.SIGCONT)
         assert settle_in(client) in ("False", "IndexGone")
-        assert run.index_name == str(address)
+        assert run.index.name == str(address)
 
 
 def test_a_run_ends_regularly_on_a_slow_server(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
