@@ -4,8 +4,9 @@ The main text by which pages are compared leaves out short blocks, so that an ar
 text, which is to be read or stored, has more: the heading that names the page; where the main text is the smaller part of a
 page of many sections, all texts with few links outside of elements that are marked as something else; short blocks between
 two blocks of the text, except labels that the page repeats; the heading of each entry; and the entries of a list or a series
-of different texts between blocks of the text. If the page has a main element, blocks outside of it are added only if they
-are main text. A text that is there twice, for wide and for narrow screens, is left out the second time.
+of different texts between blocks of the text, and of a list after a colon. If the page has a main element, blocks outside of
+it are added only if they are main text. A text that is there twice, for wide and for narrow screens, is left out the second
+time.
 
 What the site repeats is left out, unless hardly anything else remains: then the page itself is the text that other pages
 repeat, such as an imprint or a licence. Short repeated blocks stay between blocks of the page's own: the headings and labels
@@ -48,6 +49,7 @@ _SERIES = 4
 _COPY = 40
 _PAGE_SHARE = 0.6  # of the page's text: a mark on more says something about the page, unless it is that of comments
 _LABEL, _LABELS, _CELLS = 40, 3, frozenset(("td", "th"))
+_COLONS = (":", "：")
 _OWN = 20
 _KEPT_BYTES, _OBJECT_BYTES = 16 << 20, 512  # of pages that were signed last; of each element, and each line of code
 _SITES = 64  # whose hashes are cached; of a hostile site they take 400 KB
@@ -286,10 +288,11 @@ class _Selector:
         return is_series or 2 * len(chosen & {*same}) >= len(same)
 
     def _find_lists(self, chosen: Set[int], content: Iterable[int]) -> set[int]:
-        """Return the entries of the lists and tables below *chosen* headings, which may be links."""
-        headings = {place for place in chosen if self._blocks[place].level}
+        """Return the entries, which may be links, of the lists and tables below *chosen* headings, and after colons."""
+        blocks = self._blocks
+        heads = {place for place in chosen if blocks[place].level or blocks[place].text.endswith(_COLONS)}
         texts = self._group(content, "group").items()
-        lists = [text for group, text in texts if self._elements.tags[group] in LISTS and text[0] - 1 in headings]
+        lists = [text for group, text in texts if self._elements.tags[group] in LISTS and text[0] - 1 in heads]
         return set().union(*lists)
 
     def _without_copies(self, chosen: Iterable[int]) -> list[int]:
