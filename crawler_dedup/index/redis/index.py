@@ -208,7 +208,7 @@ class ServerIndex(Index):
             if self._fails_if_emptied:
                 self._epoch = self._epoch or client.keys.epoch
                 if self._epoch != client.keys.epoch:
-                    raise IndexGone(f"The index in {self.address} was emptied meanwhile.")
+                    raise IndexGone(f"Another process has emptied the index in {self.address} meanwhile: start again.")
             yield self._make_transaction(storage, {})
         except msgspec.DecodeError as error:
             raise client.damaged_error(error) from error

@@ -6,7 +6,7 @@ import secrets
 from collections.abc import Iterable, Sequence
 
 from crawler_dedup.errors import IndexGone, IndexUnusable
-from crawler_dedup.index.header import Header, decode_header
+from crawler_dedup.index.header import Header, decode_header, other_header_error
 from crawler_dedup.index.layout import NUMBERS, OVERRIDES, ROW_TABLES, RUNS, SITES, BucketTable, RowTable
 from crawler_dedup.index.location import ServerAddress
 from crawler_dedup.index.redis.connection import ServerConnection
@@ -115,7 +115,7 @@ def require_epoch(address: ServerAddress, meta: Meta, header: Header) -> bytes:
     if stored is None or meta[0] is None:
         raise IndexGone(f"The index in {address} was removed.")
     if stored != header:
-        raise IndexUnusable(f"The index in {address} was emptied for another configuration meanwhile.")
+        raise other_header_error(address)
     return meta[0]
 
 

@@ -103,7 +103,7 @@ class Client:
             else:
                 while run((b"EXISTS", keys.lock))[0] and time.monotonic() < until:
                     time.sleep(_LOCK_PAUSE)
-        raise IndexUnusable(f"The index in {address} is locked by another process.")
+        raise IndexUnusable(f"Another process is writing to the index in {address}: try again later.")
 
     def commit(self, storage: ServerStorage, changes: Sequence[Command]) -> bool:
         """Make *changes* and release the lock.
@@ -206,7 +206,9 @@ class ServerStorage(Storage):
                 if content := self._written.get(row, content):
                     yield name, content
         if read_epoch(self._client.connection, self._client.header) != self.keys.epoch:
-            raise IndexGone(f"The index in {self._client.connection.address} was emptied meanwhile.")
+            raise IndexGone(
+                f"Another process has emptied the index in {self._client.connection.address} meanwhile: start again."
+            )
 
     def _scan_records(self) -> Iterator[list[bytes]]:
         first = 1

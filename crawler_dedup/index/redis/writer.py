@@ -80,7 +80,9 @@ class Writer(JobThread):
                 continue
             if self._client.commit(storage, storage.changes()):
                 return results
-        raise IndexUnusable("Others have changed the index again and again while pages were being decided.")
+        raise IndexUnusable(
+            f"Other processes changed the index during all {_ATTEMPTS} attempts to write to it, so nothing was written."
+        )
 
 
 def read_ahead(storage: ServerStorage, txn: Transaction, needs: Sequence[Needs]) -> None:
