@@ -84,10 +84,10 @@ def drops(
     else:
         target = options.find(needs_journal=True)
         journals, index = target.journals, target.index
-    selection = wanted.select(journals)
     with closing(JournalTable()) as table:
         with progress_bars() as start:
             table.read_journals(journals, advance=start("reading the journal", journals.size))
+            selection = wanted.select(table)
             if index and not selection.run and table.count("event = 'mark'"):
                 with closing(open_index(index)) as kept:
                     table.read_index(kept, start("reading the index", len(kept)))

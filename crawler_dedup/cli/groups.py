@@ -55,9 +55,7 @@ def groups(*, hosts: bool, listed: Literal["deny", "allow"] | None, json: bool, 
     target = options.find(needs_journal=True)
     with closing(DropTable(None)) as table:
         with progress_bars() as start, closing(open_index(target.index)) as pages:
-            table.read_index(pages, start("reading the index", len(pages)))
-            table.read_journals(target.journals, advance=start("reading the journal", target.journals.size))
-        table.find_last()
+            table.read(pages, target.journals, start)
         print_damage(table.damaged)
         if hosts or listed:
             _print_hosts(table, listed, json=json)

@@ -71,11 +71,11 @@ def judge(
       crawler-dedup evaluate
     """
     target = options.find(needs_journal=True)
-    selection = wanted.select(target.journals)
     judged = folder or target.directory / JUDGED
     with closing(Review(target.index, lambda: target.journals, target.config, target.warc_directory, judged)) as review:
         with progress_bars() as start:
             review.refresh(start("reading the journal", target.journals.size))
+        selection = wanted.select(review.table)
         selected = SelectedDrops(review.table, selection)
         drawn = sample(selected.positions(review.answers.has), size, random.Random(seed))  # noqa: S311  (no secret)
         entries = [*{(entry.url, entry.duplicate_of): entry for entry in read_entries(drawn)}.values()]

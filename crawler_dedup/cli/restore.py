@@ -29,9 +29,11 @@ from crawler_dedup.config import PREFIX
 from crawler_dedup.index import opening
 from crawler_dedup.index.location import Location
 from crawler_dedup.index.overrides import Override, OverrideKind, make_override
+from crawler_dedup.inspection.journaltable import JournalTable
 from crawler_dedup.inspection.restore import Restored
 from crawler_dedup.inspection.restore import restore as restore_drops
 from crawler_dedup.inspection.stored import id_of
+from crawler_dedup.journal.reader import read_entries
 from crawler_dedup.urls import without_credentials
 
 if TYPE_CHECKING:
@@ -107,14 +109,18 @@ def restore(  # noqa: PLR0913, PLR0917  (each is an option of the command)
         # Without a crawl, another setting would have no effect, and is refused as by all commands.
         of_filter = [word for word in settings if spider is None or word.startswith(PREFIX)]
         target = TargetOptions(index, journal, of_filter).find(needs_journal=True)
-        selection = wanted.select(target.journals)
-        if urls:  # refused with a sentence; other options select duplicates only
-            selection = replace(selection, events={*selection.events, "unchanged_dropped"})
         addresses = {_bare(url): url for url in urls}
-        with closing(opening.open_to_write(target.index)) as pages, progress_bars() as start:
+        with closing(opening.open_to_write(target.index)) as pages, closing(JournalTable()) as table:
+            with progress_bars() as start:
+                table.read(pages, target.journals, start)
+            selection = wanted.select(table)
+            if urls:  # refused with a sentence; other options select duplicates only
+                selection = replace(selection, events={*selection.events, "unchanged_dropped"})
+            dropped = "event IN ('drop', 'unchanged_dropped')"
+            positions = table.select(f"SELECT file, offset_in_file FROM entries WHERE {dropped} ORDER BY id")  # noqa: S608
             drops = (
                 entry
-                for entry in target.journals.entries(start("reading the journal", target.journals.size))
+                for entry in read_entries(positions)
                 if entry in selection
                 and (not kept or _bare(entry.duplicate_of) == _bare(kept))
                 and (not urls or _bare(entry.url) in addresses)
@@ -124,11 +130,11 @@ def restore(  # noqa: PLR0913, PLR0917  (each is an option of the command)
                 pages,
                 drops,
                 int(time.time()),
-                start("reading the index", len(pages)),
+                is_kept=table.is_kept,
                 is_stored=lambda entry: id_of(entry) in read_stored(),
                 is_dry=dry_run,
             )
-        print_damage(target.journals.damaged)
+        print_damage(table.damaged)
         is_complete = _print_result(result, addresses, is_dry=dry_run, is_on_stderr=feeds.use_stdout)
     if crawl is not None:
         restored = _crawl(*crawl, of_spider)

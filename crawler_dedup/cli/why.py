@@ -104,9 +104,7 @@ def _find_history(url: str, target: Target) -> tuple[AddressHistory, Config, Map
     """
     with closing(opening.open_index(target.index)) as pages, closing(JournalTable()) as table:
         with progress_bars() as start:
-            table.read_index(pages, start("reading the index", len(pages)))
-            table.read_journals(target.journals, advance=start("reading the journal", target.journals.size))
-            table.find_last()
+            table.read(pages, target.journals, start)
         history = find_history(url, pages, table)
         if len(history.similar) == 1:
             history = find_history(history.similar[0], pages, table)
