@@ -154,7 +154,7 @@ def _table(fields: Mapping[str, Any], contents: Contents) -> Table:
 
 
 def _add_contents(table: Table, contents: Contents) -> None:
-    table.add_row("claims not settled", f"{contents.open_claims:,}")
+    table.add_row("pages not handled yet", f"{contents.open_claims:,}")
     sites = contents.sites
     table.add_row("sites", f"{sites.sites:,}, {sites.known:,} of them with a snapshot; {decimal(sites.content_bytes)}")
     table.add_section()

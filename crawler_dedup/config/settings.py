@@ -125,9 +125,9 @@ class Config:
     )
     scheme: Annotated[str, Meta(min_length=1, title='a name, or "NAME option=value …"')] = _setting(
         "simhash",
-        "How pages are signed and compared: `simhash`, `exact`, `shingling`, `minhash`, `checksums`, `imatch`, `ddw`, "
-        "`sentences`, `pinyin`, `winnowing`, or one of another package ([schemes](schemes.md)). Part of the index "
-        "header.",
+        "How signatures of pages are computed and compared: `simhash`, `exact`, `shingling`, `minhash`, `checksums`, "
+        "`imatch`, `ddw`, `sentences`, `pinyin`, `winnowing`, or one of another package ([schemes](schemes.md)). Part of "
+        "the index header.",
     )
     max_distance: Annotated[int, Meta(ge=0, le=7)] = _setting(
         7,
@@ -147,7 +147,7 @@ class Config:
     )
     settle: Literal["item", "callback", "manual"] = _setting(
         "item",
-        "When a page that passed counts as handled and may represent others "
+        "When a page that passed counts as handled, so that others may be dropped as its duplicates "
         "([claims](../explanation/claims.md)). "
         "`item`: when one of its items came out of the pipelines, or its callback ended without an error and without "
         "an item. `callback`: when the callback and all items ended without an error, and an item came out of the "
@@ -192,12 +192,13 @@ class Config:
     timeout: Annotated[float, Meta(ge=0.01, le=86_400)] = _setting(
         30.0,
         "Seconds that a worker may take for a page, without loading a dictionary. After that the worker is "
-        "replaced, and the page passes as `unchecked`. A signed page waits for the index for a fifth of this time, but "
-        "at least 6 seconds (or this time, if it is shorter); while its server is unavailable, as `DEDUP_INDEX_WAIT` says.",
+        "replaced, and the page passes as `unchecked`. With its signature, a page waits for the index for a fifth of "
+        "this time, but at least 6 seconds (or this time, if it is shorter); while its server is unavailable, as "
+        "`DEDUP_INDEX_WAIT` says.",
     )
     processes: Annotated[int, Meta(ge=0, le=64, extra={"zero": "on the event loop"})] = _setting(
         PROCESSES,
-        "Number of processes that sign the pages of a crawl, decide about them and extract texts "
+        "Number of processes that compute the signatures of pages, decide about them and extract texts "
         "([processors and memory](../how-to/where-it-runs.md#processors-and-memory)). With 0, nothing protects the crawl "
         "from a page that takes long, crashes or takes too much memory.",
         shown="`1` (0 on Windows)",
