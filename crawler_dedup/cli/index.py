@@ -94,9 +94,9 @@ def count_contents(pages: Index, advance: Advance) -> Contents:
 def stats(index: Location | None, json: bool) -> None:
     """Print the configuration, size and contents of an index.
 
-    INDEX is the directory of the index, or its address on a server; without it, the index of this Scrapy project is used.
-    Pages are compared within their scope (DEDUP_SCOPE), and a run is one crawl or other opening of the index. The table has
-    only the largest scopes and the latest runs if there are many; --json prints all.
+    INDEX is the directory of the index, or its address on a server; without it, the index of this Scrapy project is used. A
+    crawl compares only pages of the same scope (DEDUP_SCOPE). A run is one crawl, or another opening of the index. If there
+    are many, the table has only the largest scopes and the latest runs; --json prints all.
 
     \b
     Examples:

@@ -115,7 +115,7 @@ def require_epoch(address: ServerAddress, meta: Meta, header: Header) -> bytes:
     """
     stored = read_header(address, meta)
     if stored is None or meta[0] is None:
-        raise IndexGone(f"The index in {address} was removed.")
+        raise IndexGone(f"The index in {address} was removed from its server.")
     if stored != header:
         raise other_header_error(address)
     return meta[0]

@@ -81,7 +81,7 @@ class Writer(JobThread):
             if self._client.commit(storage, storage.changes()):
                 return results
         raise IndexUnusable(
-            f"Other processes changed the index during all {_ATTEMPTS} attempts to write to it, so nothing was written."
+            f"Other processes changed the index during all {_ATTEMPTS} attempts to write to it: try again when fewer write."
         )
 
 
