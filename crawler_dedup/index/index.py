@@ -277,31 +277,31 @@ class Index(ABC):
         return forgotten
 
     def records(
-        self, size: int, *, handled_only: bool = False, count_unreadable: Advance = ignore_progress
-    ) -> Iterator[list[Record]]:
-        """Yield all records that can be read, in lists of up to *size*.
+        self,
+        advance: Advance = ignore_progress,
+        *,
+        handled_only: bool = False,
+        count_unreadable: Advance = ignore_progress,
+    ) -> Iterator[Record]:
+        """Yield all records that can be read.
 
         In a directory all records are from one state of the index. On a server every page that stays recorded
         during the call is yielded, in its state at some time during the call; a page that is filed again meanwhile may be
         yielded twice.
 
         Args:
+            advance: called with 1 for each record.
             handled_only: yield only the records of pages that were handled.
             count_unreadable: called with 1 for each record that cannot be read.
         """
         is_wanted = self._make_handled_test() if handled_only else lambda _: True
-
-        def readable(txn: Transaction) -> Iterator[Record]:
+        with self._read() as txn:
             for _, record in txn.items():  # noqa: PERF102  (no dict)
+                advance(1)
                 if record is None:
                     count_unreadable(1)
-                else:
+                elif is_wanted(record):
                     yield record
-
-        with self._read() as txn:
-            wanted = filter(is_wanted, readable(txn))
-            while batch := list(islice(wanted, size)):
-                yield batch
 
     def find(self, scope: str, key: str) -> Record | None:
         """Return the record of the page with *key* in *scope*, or ``None``. *key* may be a shortened key."""
