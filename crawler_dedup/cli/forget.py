@@ -36,10 +36,13 @@ RecordTest = Callable[[Record], bool]
 @click.command()
 @click.option("--url", metavar="URL", default="", help="The page with this address.")
 @click.option("--host", metavar="HOST", default="", help="Pages of this host.")
-@click.option("--older-than", metavar="AGE", default="", help="Pages filed longer ago than this: 90d, 12h, 2w.")
-@click.option("--last", is_flag=True, help="Pages filed by the latest run: the one that began last.")
+@click.option("--older-than", metavar="AGE", default="", help="Pages added to the index longer ago than this: 90d, 2w.")
+@click.option("--last", is_flag=True, help="Pages that the latest run has added: the one that began last.")
 @click.option(
-    "--run", metavar="RUN", default="", help="Pages filed by run RUN, a number in `drops --summary` or `index stats`."
+    "--run",
+    metavar="RUN",
+    default="",
+    help="Pages added by this run: its number, as `index stats` prints it (00c4f1a2).",
 )
 @click.option(
     "--export",
@@ -51,15 +54,15 @@ RecordTest = Callable[[Record], bool]
 def forget(
     url: str, host: str, older_than: str, last: bool, run: str, export: Path | None, json: bool, options: TargetOptions
 ) -> None:
-    """Remove pages from the index, so that they can be crawled again.
+    """Remove kept pages from the index, as if they had not been crawled.
 
-    A page is removed if all given options apply to it. It represents no other page any more, and is new when it is crawled
-    again. With --url or --export, its duplicates (pages that were dropped or marked because of it, according to the
-    journal) are listed, so that you can crawl them again; those that were kept later are left out. INDEX is the
+    A page is removed if all given options apply to it. It is new when it is crawled again, and no page is dropped because
+    of it any more. With --url or --export, its duplicates (pages that were dropped or marked because of it, according to
+    the journal) are listed, so that you can crawl them again; those that were kept later are left out. INDEX is the
     directory of the index, or its address on a server; without it, the index of this Scrapy project is used.
 
-    A page that was dropped cannot be forgotten, because it is not in the index. For its address, the command prints which
-    kept page represents it, by which rule, and how to let it pass.
+    A page that was dropped cannot be forgotten, because it is not in the index. For its address, the command prints because
+    of which kept page it was dropped, by which rule, and how to let it pass.
 
     Exit status 1: no page has the address that was given with --url.
 
@@ -175,9 +178,9 @@ def _print_drop(last: Entry) -> None:
     click.echo(
         f"It was {action} as a duplicate of {printable(last.duplicate_of)}:\n"
         f"  {describe_decision(last)}; {describe_time(last)}, {describe_crawl(last)}\n"
-        f"If this is wrong, `crawler-dedup restore {url}` lets the next crawl request the page again, and no page"
-        f" represents it then. After `crawler-dedup separate {url} {printable(last.duplicate_of)}`, another page"
-        " may still represent it.\n"
+        f"If this is wrong, `crawler-dedup restore {url}` lets the next crawl request the page again, and it is"
+        f" never dropped again. `crawler-dedup separate {url} {printable(last.duplicate_of)}` is for this pair"
+        " only: when the page is crawled again, it may be dropped as a duplicate of another page.\n"
         "Forgetting the kept page does not help: the next crawl keeps the page that it visits first, and drops the other.",
         err=True,
     )

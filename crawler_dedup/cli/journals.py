@@ -58,10 +58,12 @@ drop_options = gather_options(
         "--since",
         metavar="TIME",
         default="",
-        help="Only drops since this time (2026-11-21T18:00, in UTC), or of the last 2h, 3d or 1w.",
+        help="Only drops since TIME: a time in UTC (2026-11-21T18:00), or an age (2h, 3d, 1w).",
     ),
     click.option("--host", metavar="HOST", default="", help="Only pages of this host."),
-    click.option("--rule", metavar="NAME", default="", help="Only pages that this rule decided."),
+    click.option(
+        "--rule", metavar="NAME", default="", help="Only drops by this rule (`drops --summary` lists the rules)."
+    ),
 )
 """Decorator that gives a command the options that select drops: the argument ``wanted``, :class:`WantedDrops`."""
 

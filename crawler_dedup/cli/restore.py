@@ -52,7 +52,12 @@ _index_option = click.option(
 @click.option("--of", "kept", metavar="URL", default="", help="Only duplicates of this kept page.")
 @drop_options
 @click.option("--dry-run", is_flag=True, help="Restore nothing; print what would be restored.")
-@click.option("--now", "spider", metavar="SPIDER", help="Crawl with SPIDER, and only the pages that wait for it.")
+@click.option(
+    "--now",
+    "spider",
+    metavar="SPIDER",
+    help="Crawl at once with SPIDER: only the restored pages, also those of earlier calls, that it has not fetched yet.",
+)
 @click.option("--follow", is_flag=True, help="With --now: follow the links of these pages, too.")
 @feed_options
 @click.option(
@@ -60,7 +65,7 @@ _index_option = click.option(
 )
 @_index_option
 @journal_option
-@settings_option
+@settings_option("DEDUP_DIR=other")
 def restore(  # noqa: PLR0913, PLR0917  (each is an option of the command)
     urls: Sequence[str],
     kept: str,
@@ -76,12 +81,12 @@ def restore(  # noqa: PLR0913, PLR0917  (each is an option of the command)
 ) -> None:
     """Undo wrong drops, and let the next crawl request the pages again.
 
-    URLS are the addresses of dropped pages; the options select drops in the journal. No page represents these pages from
-    now on (as after `crawler-dedup keep`), and the next crawl with the same spider requests them first, with the callback
-    that they had. Each later crawl does this again until a page is handled, answers 404 or 410, or has failed three times.
-    `crawler-dedup keep URL --undo` undoes both.
+    URLS are the addresses of dropped pages; the options select drops in the journal, the record of drops. These pages are
+    never dropped as duplicates from now on (as after `crawler-dedup keep`), and the next crawl with the same spider
+    requests them first, with the callback that they had. Later crawls request a page again until its callback and its items
+    went well, it answers 404 or 410, or it has failed three times. `crawler-dedup keep URL --undo` takes all of this back.
 
-    --now crawls the pages at once, and writes their items to the feeds and pipelines of the project and to the files of -o
+    --now writes the items of the pages to the feeds and pipelines of the project and to the files of -o
     and -O. Their links are left to later crawls, unless --follow is given. -s then sets any setting of Scrapy or of the
     filter.
 
@@ -103,7 +108,7 @@ def restore(  # noqa: PLR0913, PLR0917  (each is an option of the command)
     of_spider = parse_pairs(arguments, "spider argument", "section=city")
     # What a crawl lacks is said before anything is restored.
     crawl = None if spider is None else _prepare_crawl(spider, settings, feeds, follows=follow)
-    is_complete = True
+    is_complete, chosen = True, 0
     if selects:
         # Without a crawl, another setting would have no effect, and is refused as by all commands.
         of_filter = [word for word in settings if spider is None or word.startswith(PREFIX)]
@@ -134,10 +139,20 @@ def restore(  # noqa: PLR0913, PLR0917  (each is an option of the command)
                 is_dry=dry_run,
             )
         print_damage(table.damaged)
-        is_complete = _print_result(result, addresses, is_dry=dry_run, is_on_stderr=feeds.use_stdout)
+        is_complete, chosen = _print_result(result, addresses, is_on_stderr=feeds.use_stdout), len(result.restored)
+        if crawl is None:
+            verb = "would be" if dry_run else "is" if chosen == 1 else "are"
+            click.echo(f"{quantity(chosen, 'page')} {verb} restored with the next crawl.")
     if crawl is not None:
-        restored = _crawl(*crawl, of_spider)
+        restored = _crawl(*crawl, of_spider) if chosen or not selects else 0
         click.echo(f"{quantity(restored, 'page')} restored.", err=feeds.use_stdout)
+        if restored < chosen:
+            is_complete = False
+            click.echo(
+                f"{quantity(chosen - restored, 'page')} could not be crawled with {printable(crawl[0].name)}:"
+                " `crawler-dedup index overrides` lists what the next crawl restores.",
+                err=True,
+            )
     if not is_complete:
         raise click.exceptions.Exit(1)
 
@@ -146,24 +161,24 @@ def _bare(url: str) -> str:
     return without_credentials(url).partition("#")[0]
 
 
-def _print_result(result: Restored, addresses: dict[str, str], *, is_dry: bool, is_on_stderr: bool) -> bool:
+def _print_result(result: Restored, addresses: dict[str, str], *, is_on_stderr: bool) -> bool:
     """Print what was restored; return whether nothing was refused, and all *addresses* are among the drops."""
     echo = partial(click.echo, err=is_on_stderr)
     for entry in result.restored:
         echo(f"{printable(entry.url)}  ← {printable(entry.duplicate_of)}  spider {printable(entry.spider)}")
         if entry.request is None:
-            echo("  An earlier version did not record its request: its callback is `parse`.")
+            echo("  An earlier version of crawler-dedup recorded this drop without its callback: `parse` is called.")
         elif entry.request.left_out:
             names = printable(", ".join(entry.request.left_out))
-            echo(f"  The request is repeated without {names}: only short JSON without passwords is recorded.")
+            echo(
+                f"  The new request lacks {names}: of meta and cb_kwargs, only short JSON without passwords is recorded."
+            )
     for entry, reason in result.refused:
         click.echo(f"{printable(entry.url)} cannot be restored: {printable(reason)}", err=True)
     known = {_bare(entry.url) for entry in (*result.restored, *(entry for entry, _ in result.refused))}
     unknown = [url for bare, url in addresses.items() if bare not in known]
     for url in unknown:
         click.echo(f"{printable(url)} cannot be restored: no journal says that it was dropped.", err=True)
-    verb = "would be" if is_dry else "is" if len(result.restored) == 1 else "are"
-    echo(f"{quantity(len(result.restored), 'page')} {verb} restored with the next crawl.")
     return not (result.refused or unknown)
 
 
@@ -202,8 +217,8 @@ def _crawl(spider: type[Spider], settings: Settings, arguments: Mapping[str, str
     return int(crawler.stats.get_value("dedup/restored", 0))
 
 
-_undo_option = click.option("--undo", is_flag=True, help="Remove the overrides that the same arguments have set.")
-_options = add_options(_undo_option, _index_option, settings_option)
+_undo_option = click.option("--undo", is_flag=True, help="Undo an earlier call with the same arguments.")
+_options = add_options(_undo_option, _index_option, settings_option("DEDUP_DIR=other"))
 
 
 @click.command()
@@ -218,7 +233,7 @@ def keep(
     """Never drop a page, or the pages below an address, as a duplicate.
 
     URLS are the addresses of pages, as the crawl knew them (after redirections); an address for --below ends with a slash.
-    This holds from the next page on, also in running crawls, for all spiders that use the index. With DEDUP_REVISIT =
+    The command takes effect at once, also in running crawls, for all spiders that use the index. With DEDUP_REVISIT =
     "drop", a page that is unchanged since an earlier crawl is still dropped.
 
     \b
@@ -244,9 +259,9 @@ def keep(
 def separate(
     urls: Sequence[str], file: Path | None, index: Location | None, settings: Sequence[str], *, undo: bool
 ) -> None:
-    """Never let one of two pages represent the other.
+    """Never drop one of two pages as a duplicate of the other.
 
-    URLS are the addresses of two pages, as the crawl knew them. Another page may still represent either of them.
+    URLS are the addresses of two pages, as the crawl knew them. Either may still be dropped as a duplicate of a third page.
 
     \b
     Examples:
@@ -266,7 +281,7 @@ def separate(
 @index_argument
 @json_option
 def overrides(index: Location | None, *, json: bool) -> None:
-    """List the overrides that `keep`, `separate` and `restore` have set.
+    """List the overrides: what `keep`, `separate` and `restore` have set.
 
     INDEX is the directory of the index, or its address on a server; without it, the index of this Scrapy project is used.
     The addresses in DEDUP_NEVER_DROP are not listed.

@@ -10,6 +10,7 @@ from contextlib import closing, suppress
 from dataclasses import replace
 from itertools import count, islice
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -23,6 +24,7 @@ from crawler_dedup.index.overrides import make_override
 from crawler_dedup.system.extras import has_extra
 from tests.support.crawling import article
 from tests.support.indexing import ByDistance, first_line, number_of, open_backend, page, running_program, uniform
+from tests.support.indexing import run as run_program
 from tests.support.processes import Process
 from tests.support.servers import Server, serving
 from tests.support.verification import verify
@@ -30,13 +32,13 @@ from tests.support.verification import verify
 if not has_extra("redis"):
     pytest.skip("needs the extra redis", allow_module_level=True)
 
-from crawler_dedup.index.redis import runs
-from crawler_dedup.index.redis import storage as server_storage
+from crawler_dedup.index.redis import connection, runs, writer
 from crawler_dedup.index.redis.connection import Command, ServerConnection
-from crawler_dedup.index.redis.storage import Client, ServerStorage
+from crawler_dedup.index.redis.writer import Writer
 
 CONFIG = Config(tokenizer="bigrams")
 NEAR = ByDistance()
+LOCK = "{index:0}:k"
 
 
 # Runs
@@ -167,17 +169,25 @@ def test_a_run_ends_regularly_on_a_slow_server(tmp_path: Path, caplog: pytest.Lo
 def test_no_run_counts_as_dead_until_the_server_has_answered_for_a_while_after_an_outage(
     address: ServerAddress, server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """All signs of life expire while a server is stopped or loading for minutes."""
+    """All signs of life expire while a server is stopped for minutes, also if no connection to it is lost."""
+    passed = [0.0]
     monkeypatch.setattr(runs, "RENEWAL_SECONDS", 20)
+    monkeypatch.setattr(runs, "monotonic", lambda: time.monotonic() + passed[0])
     with Deduplicator.open(server.url(), CONFIG) as run:
+        opened: Any = run._opened.run
         with running_program(_CLAIMS, server.url()) as client:
             assert check(run, 2) == BEING_HANDLED
             client.kill()
             client.wait()
-        server.run("CLIENT", "KILL", "TYPE", "normal")
-        server.run("DEL", *(name for name in server.key_names() if name[13:14] == b"l"))
+        monkeypatch.setattr(ServerConnection, "info", lambda *_: {"uptime_in_seconds": "9999"})
+        passed[0] += 100  # the server stops for so long
+        server.run("DEL", *server.key_names("*:l*"))
         assert check(run, 3) == BEING_HANDLED
-        monkeypatch.setattr(runs, "RENEWAL_SECONDS", 0)  # so that the outage was long ago
+        for _ in range(2):
+            opened.show_life()
+            assert check(run, 4) == BEING_HANDLED
+            passed[0] += 15
+        opened.show_life()
         assert check(run, 4) == "new"
 
 
@@ -191,11 +201,65 @@ def test_a_client_that_begins_just_after_the_start_of_a_server_takes_no_run_with
             assert check(run, 2) == BEING_HANDLED
             client.kill()
             client.wait()
-        server.run("DEL", *(name for name in server.key_names() if name[13:14] == b"l"))
+        server.run("DEL", *server.key_names("*:l*"))
         with Deduplicator.open(server.url(), CONFIG) as other:
             assert check(other, 3) == BEING_HANDLED
             monkeypatch.setattr(runs, "RENEWAL_SECONDS", 0)  # so that the start was long ago
             assert check(other, 4) == "new"
+
+
+def test_a_command_that_reads_just_after_the_start_of_a_server_leaves_out_no_page_of_a_run(tmp_path: Path) -> None:
+    """Test that a run without a sign of life does not count as dead then."""
+    with pytest.MonkeyPatch.context() as patch, serving(tmp_path / "server") as server:
+        patch.setattr(runs, "RENEWAL_SECONDS", 20)
+        with closing(open_backend(server.address())) as store, closing(open_backend(server.address())) as reader:
+            run = store.begin_run()
+            store.offer([page(1, 5)], NEAR, RunContext(run.number, 60, clock=run.now)).result()
+            run.release()
+            assert [len(block) for block in reader.records(9, handled_only=True)] == [1]
+            patch.setattr(runs, "RENEWAL_SECONDS", 0)  # so that the start was long ago
+            assert list(reader.records(9, handled_only=True)) == []
+
+
+_KEEPS = """
+    import sys
+    from crawler_dedup import Config, Deduplicator
+    from crawler_dedup.index.redis import runs
+    from tests.support.crawling import article
+
+    runs.BEAT_SECONDS = 3600  # there is only the first sign of life
+    run = Deduplicator.open(sys.argv[1], Config(tokenizer="bigrams"))
+    print("open", flush=True)
+    for line in sys.stdin:
+        print(run.check("http://a.example/1", article("x").encode()).verdict, flush=True)
+"""
+
+
+_EMPTIES = """
+    import sys
+    from crawler_dedup import Config, Deduplicator
+
+    Deduplicator.open(sys.argv[1], Config(tokenizer="bigrams", fresh=True)).close()
+"""
+
+
+def test_a_run_lives_on_when_the_index_is_emptied(address: ServerAddress, server: Server) -> None:
+    with Deduplicator.open(server.url(), CONFIG) as run, running_program(_KEEPS, server.url()) as client:
+        assert run_program(_EMPTIES, server.url()) == (0, "", "")
+        assert settle_in(client) == "new"
+        assert check(run, 2) == "duplicate"
+
+
+def test_a_process_that_leaves_a_run_does_not_end_it_for_the_others(address: ServerAddress, server: Server) -> None:
+    with Deduplicator.open(server.url(), CONFIG) as other:
+        first, second = (Deduplicator.join(server.url(), CONFIG, 7, 0.0, count(at)) for at in (1, 10))
+        assert first.check("http://a.example/1", article("x").encode()).verdict is Verdict.NEW
+        signs = server.key_names("*:l*")
+        second.close(all_stored=False)
+        assert server.key_names("*:l*") == signs
+        first.close()
+        assert len(server.key_names("*:l*")) == len(signs) - 1
+        assert check(other, 2) == "duplicate"
 
 
 @pytest.mark.usefixtures("running_for_long")
@@ -206,10 +270,9 @@ def test_a_run_with_a_damaged_entry_may_have_lost_everything_and_fails_no_transa
     context = RunContext(run.number, 0, clock=run.now)
     store.offer([page(1, 5)], NEAR, context).result()
     assert store.offer([page(2, 5)], NEAR).result()[0].verdict is Verdict.DUPLICATE
-    (names,) = (name for name in server.key_names() if name[13:] == b"U")
+    (entries,) = server.key_names("*u")
     for name in (run.number.to_bytes(4, "big"), b"no run"):
-        server.run("SET", names[:13] + b"u" + name, b"damaged")
-        server.run("SADD", names, name)
+        server.run("HSET", entries, name, b"damaged")
     assert store.offer([page(3, 5)], NEAR).result()[0].verdict is Verdict.DUPLICATE  # it is alive
     assert verify(store, NEAR) == ["2 entries of runs cannot be read."]
     run.release()
@@ -235,12 +298,12 @@ def test_while_the_server_is_away_offers_fail_soon_and_the_index_is_used_again_a
 
 
 def test_a_connection_that_is_closed_while_it_is_idle_costs_no_page(store: Index, server: Server) -> None:
-    run = store.begin_run()
+    run: Any = store.begin_run()
     for number in range(1, 4):
         assert store.offer([page(number, 5)], NEAR, RunContext(run.number)).exception() is None
         server.run("CLIENT", "KILL", "TYPE", "normal")
         time.sleep(0.6)  # as idle as a connection is that a server closes by itself
-        assert run.show_life()
+        run.show_life()
     assert len(store) == 1
     run.release()
 
@@ -358,16 +421,16 @@ def losing(monkeypatch: pytest.MonkeyPatch, *, is_made: bool, with_check: bool =
     """Lose the connection once with a commit, before or after it is made, and perhaps also while it is checked."""
     run, lost = ServerConnection.run, list[str]()
 
-    def lose(connection: ServerConnection, *commands: Command) -> list[object]:
+    def lose(connection: ServerConnection, *commands: Command, **options: Any) -> list[object]:
         is_commit = commands[-1][0] == b"EXEC" and len(commands) > 3
         is_check = commands[-1][-1] == b"GET" and with_check
         if (is_commit or is_check) and len(lost) < 1 + with_check:
             lost.append("lost")
             if is_made:
-                run(connection, *commands)
+                run(connection, *commands, **options)
             connection.close()
             raise ConnectionLost("lost")
-        return run(connection, *commands)
+        return run(connection, *commands, **options)
 
     monkeypatch.setattr(ServerConnection, "run", lose)
 
@@ -432,17 +495,17 @@ def test_a_commit_that_a_stopped_server_receives_late_is_not_made(
 ) -> None:
     run, commits = ServerConnection.run, list[int]()
 
-    def stop(connection: ServerConnection, *commands: Command) -> list[object]:
+    def stop(connection: ServerConnection, *commands: Command, **options: Any) -> list[object]:
         if commands[-1][0] == b"EXEC":
             commits.append(len(commands))
             if len(commits) == 2:
                 server.signal(signal.SIGSTOP)
-        return run(connection, *commands)
+        return run(connection, *commands, **options)
 
     with serving(tmp_path / "server") as server, closing(open_backend(server.address())) as store:
         assert store.offer([page(1, 5)], NEAR).result()[0].verdict is Verdict.NEW
-    monkeypatch.setattr(server_storage, "LOCK_SECONDS", 0.25)
-    monkeypatch.setattr(ServerConnection.__init__, "__defaults__", (0.25,))
+    monkeypatch.setattr(writer, "LOCK_SECONDS", 0.25)
+    monkeypatch.setattr(connection, "ANSWER_SECONDS", 0.25)
     with serving(tmp_path / "server") as server, closing(open_backend(server.address())) as store:
         monkeypatch.setattr(ServerConnection, "run", stop)
         commits.append(0)
@@ -457,56 +520,38 @@ def test_a_commit_that_a_stopped_server_receives_late_is_not_made(
 
 def test_a_lock_whose_holder_was_killed_is_waited_for_and_expires(store: Index, server: Server) -> None:
     store.offer([page(1, 5)], NEAR).result()
-    (last,) = (name for name in server.key_names() if name[13:] == b"i")
-    server.run("SET", last[:13] + b"k", "killed", "PX", "300")
+    server.run("SET", LOCK, "killed", "PX", "300")
     assert store.offer([page(2, 5)], NEAR).result()[0].verdict is Verdict.DUPLICATE
-    assert server.run("EXISTS", last[:13] + b"k") == 0
+    assert server.run("EXISTS", LOCK) == 0
 
 
 def test_a_transaction_whose_lock_has_expired_changes_nothing(
     store: Index, server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    commit, locks = Client.commit, list[bytes]()
+    make_changes, taken = Writer.make_changes, list[object]()
 
-    def lose_lock(client: Client, storage: ServerStorage, changes: list[Command]) -> bool:
-        if not locks:
-            locks.append(storage.keys.lock)
-            server.run("SET", storage.keys.lock, "another", "PX", "200")
-        return commit(client, storage, changes)
+    def lose_lock(client: Writer, changes: list[Command]) -> bool:
+        if not taken:
+            taken.append(server.run("SET", LOCK, "another", "PX", "200", "GET"))
+        return make_changes(client, changes)
 
-    monkeypatch.setattr(Client, "commit", lose_lock)
+    monkeypatch.setattr(Writer, "make_changes", lose_lock)
     assert store.offer([page(1, 5)], NEAR).result()[0].verdict is Verdict.NEW
     assert len(store) == 1
-    assert server.run("EXISTS", *locks) == 0
-
-
-def test_a_transaction_that_others_have_overtaken_three_times_locks_the_index(
-    store: Index, server: Server, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    commit, locked = Client.commit, list[bool]()
-
-    def overtake(client: Client, storage: ServerStorage, changes: list[Command]) -> bool:
-        locked.append(server.run("EXISTS", storage.keys.lock) == 1)
-        if not locked[-1]:
-            server.run("SET", storage.keys.count, "0")
-        return commit(client, storage, changes)
-
-    monkeypatch.setattr(Client, "commit", overtake)
-    assert store.offer([page(1, 5)], NEAR).result()[0].verdict is Verdict.NEW
-    assert locked == [False] * 3 + [True]
-    assert not any(name[13:] == b"k" for name in server.key_names())
+    assert taken != [None]
+    assert server.run("EXISTS", LOCK) == 0
 
 
 def test_a_transaction_has_a_bounded_number_of_pages_however_many_wait(
     address: ServerAddress, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    commit, sizes = Client.commit, []
+    make_changes, sizes = Writer.make_changes, []
 
-    def note_size(client: Client, storage: ServerStorage, changes: list[Command]) -> bool:
+    def note_size(client: Writer, changes: list[Command]) -> bool:
         sizes.append(sum(command[0] == b"APPEND" for command in changes))
-        return commit(client, storage, changes)
+        return make_changes(client, changes)
 
-    monkeypatch.setattr(Client, "commit", note_size)
+    monkeypatch.setattr(Writer, "make_changes", note_size)
     signatures = uniform(1, 400)
     with closing(open_backend(address)) as store:
         batches = [[page(number, signatures[number]) for number in range(at, at + 40)] for at in range(0, 400, 40)]
@@ -519,13 +564,13 @@ def test_a_transaction_has_a_bounded_number_of_pages_however_many_wait(
 def test_commands_change_a_few_pages_or_overrides_in_a_transaction(
     address: ServerAddress, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    commit, sizes = Client.commit, []
+    make_changes, sizes = Writer.make_changes, []
 
-    def note_size(client: Client, storage: ServerStorage, changes: list[Command]) -> bool:
+    def note_size(client: Writer, changes: list[Command]) -> bool:
         sizes.append(sum(len(command) for command in changes))
-        return commit(client, storage, changes)
+        return make_changes(client, changes)
 
-    monkeypatch.setattr(Client, "commit", note_size)
+    monkeypatch.setattr(Writer, "make_changes", note_size)
     with closing(open_backend(address)) as store:
         store.offer([page(number, signature) for number, signature in enumerate(uniform(1, 400))], NEAR).result()
         sizes.clear()
