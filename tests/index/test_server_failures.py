@@ -216,9 +216,9 @@ def test_a_command_that_reads_just_after_the_start_of_a_server_leaves_out_no_pag
             run = store.begin_run()
             store.offer([page(1, 5)], NEAR, RunContext(run.number, 60, clock=run.now)).result()
             run.release()
-            assert [len(block) for block in reader.records(9, handled_only=True)] == [1]
+            assert len(list(reader.records(handled_only=True))) == 1
             patch.setattr(runs, "RENEWAL_SECONDS", 0)  # so that the start was long ago
-            assert list(reader.records(9, handled_only=True)) == []
+            assert list(reader.records(handled_only=True)) == []
 
 
 _KEEPS = """
