@@ -296,16 +296,20 @@ class Index(ABC):
 
         Args:
             advance: called with 1 for each record.
-            handled_only: yield only the records of pages that were handled.
+            handled_only: yield only the records of pages that were handled, and not by a dead run that may have lost them.
             count_unreadable: called with 1 for each record that cannot be read.
         """
-        is_wanted = self._make_handled_test() if handled_only else lambda _: True
+        dead = self._find_dead() if handled_only else {}
+
+        def is_handled(record: Record) -> bool:
+            return bool(record.settled) and not (record.run in dead and dead[record.run].may_have_lost(record))
+
         with self._read() as txn:
             for _, record in txn.items():  # noqa: PERF102  (no dict)
                 advance(1)
                 if record is None:
                     count_unreadable(1)
-                elif is_wanted(record):
+                elif not handled_only or is_handled(record):
                     yield record
 
     def find(self, scope: str, key: str) -> Record | None:
@@ -313,15 +317,6 @@ class Index(ABC):
         with self._read() as txn:
             recorded = txn.find(scope, key)
         return recorded and recorded[1]
-
-    def _make_handled_test(self) -> Callable[[Record], bool]:
-        """Make a test of whether the page of a record was handled, and not by a run that died and may have lost it."""
-        dead = self._find_dead()
-
-        def is_handled(record: Record) -> bool:
-            return bool(record.settled) and not (record.run in dead and dead[record.run].may_have_lost(record))
-
-        return is_handled
 
     def _find_dead(self) -> dict[int, RunEntry]:
         """Find the runs that have died, or ended and left claims behind, without writing."""
