@@ -11,7 +11,6 @@ from scrapy.http import HtmlResponse, Request, Response, TextResponse
 from scrapy.http.request import NO_CALLBACK
 
 from crawler_dedup.config import Config
-from crawler_dedup.crawl.background import run_in_own_thread
 from crawler_dedup.crawl.signals import work_matched
 from crawler_dedup.crawl.startup import FilterOff, config_of, directory_of, is_preview, refusal_logged
 from crawler_dedup.crawl.text import declared_encoding, shown_text
@@ -19,6 +18,7 @@ from crawler_dedup.errors import BeyondLimits
 from crawler_dedup.signing.limits import MAX_CHARS
 from crawler_dedup.signing.parsing import decode_text
 from crawler_dedup.system.logs import LogThrottle, logger_without_credentials
+from crawler_dedup.system.threads import run_in_own_thread
 from crawler_dedup.works.library import Library
 from crawler_dedup.works.matches import Match, Matches
 
@@ -102,15 +102,9 @@ class WorksMiddleware:
     def _report(self, response: Response, error: Exception) -> None:
         self._count("errors")
         name = type(error).__name__
-        held_back = self._throttle.due(name)
-        _LOGGER.log(
-            logging.DEBUG if held_back is None else logging.WARNING,
-            "<%d %s> was not compared with the works: %s: %s (%d more such lines are not shown)",
-            response.status,
-            response.url,
-            name,
-            error,
-            held_back or 0,
+        self._throttle.log(
+            *(_LOGGER.log, name, logging.WARNING, "<%d %s> was not compared with the works: %s: %s"),
+            *(response.status, response.url, name, error),
             extra={"spider": self._crawler.spider},
         )
 

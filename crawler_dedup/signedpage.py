@@ -13,7 +13,7 @@ from crawler_dedup.urls import identifier_without_credentials, without_credentia
 
 Count = Annotated[int, msgspec.Meta(ge=0)]
 
-KEY_BYTES = 8
+KEY_BYTES = 4
 """Length of each key under which a thin page is filed, in bytes."""
 COVER_BYTES = 4
 """Length of each block of a kept page, in bytes."""
@@ -71,7 +71,7 @@ class SignedPage(msgspec.Struct, frozen=True, array_like=True):
     """All that the index keeps of a page and the rules look at: a few hundred bytes.
 
     Attributes:
-        key: identity of the page; for a kept page 40 hexadecimal digits
+        key: identity of the page; for a kept page 24 hexadecimal digits
             (:func:`crawler_dedup.index.records.shorten_key`).
         url: its address, without user name and password.
         scope: the scope within which it is compared.

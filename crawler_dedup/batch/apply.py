@@ -107,8 +107,10 @@ def apply_decisions(
             the column with own texts (nothing is copied then); or an input cannot be copied (all others are copied then).
     """
     if own_text and mark == OWN_TEXT:
-        raise DedupError(f"There would be two columns {OWN_TEXT!r}: give the mark another name.")
-    report = read_description(decisions / REPORT, Report, "holds no decisions", "sign and search again")
+        raise DedupError(f"There would be two columns {OWN_TEXT!r}: give --mark another name.")
+    report = read_description(
+        decisions / REPORT, Report, "holds no decisions", "run `crawler-dedup batch sign` and `batch find` again"
+    )
     copies = _find_copies(inputs, report, output)
     texts = partial(_read_own_texts, report, own_text) if own_text else None
     write = partial(_try_to_write, clusters=decisions / CLUSTERS, mark=mark, texts=texts, strict=strict)
@@ -133,11 +135,18 @@ def _find_copies(inputs: Sequence[Path], report: Report, output: Path) -> list[_
     unknown = [str(path) for path in paths if str(path) not in decided]
     changed = [str(path) for path in paths if str(path) in decided and not decided[str(path)].is_current()]
     for problem, names in (
-        ("it was not signed and searched", unknown),
+        ("`crawler-dedup batch find` has not decided about it", unknown),
         ("it has changed since it was signed", changed),
     ):
         if names:
-            raise DedupError("\n".join([*(f"{name}: {problem}." for name in names), "Sign and search again."]))
+            raise DedupError(
+                "\n".join(
+                    [
+                        *(f"{name}: {problem}." for name in names),
+                        "Run `crawler-dedup batch sign` and `batch find` again.",
+                    ]
+                )
+            )
     top = Path(commonpath([path.parent for path in paths]))
     copies = [_Copy(decided[str(path)], output.resolve() / path.relative_to(top)) for path in paths]
     if any(str(copy.target) in decided for copy in copies):
@@ -177,8 +186,8 @@ def _write_copy(copy: _Copy, clusters: Path, mark: str, texts: _Texts | None, *,
     if records != expected:
         copy.target.unlink()
         raise DedupError(
-            f"{path}: the copy had {records:,} records instead of {expected:,} and was removed: please report this. The"
-            f" input has {copied.records:,}, of which {len(copied.cut_off):,} are cut off and {len(left_out):,} left out;"
-            f" {copied.noted:,} have a note."
+            f"{path}: the copy had {records:,} records instead of {expected:,} and was removed: please report this"
+            f" fault of crawler-dedup. The input has {copied.records:,}, of which {len(copied.cut_off):,} are cut off and"
+            f" {len(left_out):,} left out; {copied.noted:,} metadata records were added."
         )
     return len(left_out), copied

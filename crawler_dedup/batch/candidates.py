@@ -95,8 +95,8 @@ def collect_keys(
         entries.add(row, page.scope, (*matcher.keys(page), *matcher.probes(page)))
         if ENTRY_BYTES * len(entries) > memory:
             raise DedupError(
-                f"{len(entries):,} keys of pages take more than the {format_memory(memory)} available: allow more memory"
-                " (--memory)."
+                f"The keys by which pages are looked up ({len(entries):,} so far) take more than the {format_memory(memory)}"
+                " available: allow more memory (--memory)."
             )
         advance(1)
     return entries
@@ -123,8 +123,8 @@ class ResidentPages:
             needed = estimate_bytes(len(self._distinct), scheme.max_distance)
             if needed > memory:
                 raise DedupError(
-                    f"The texts that existing pages are compared with ({len(self._distinct):,}) take"
-                    f" {format_memory(needed)}; {format_memory(memory)} are available: allow more memory (--memory)."
+                    f"Comparing {len(self._distinct):,} texts with the pages of --against takes {format_memory(needed)};"
+                    f" {format_memory(memory)} are available: allow more memory (--memory)."
                 )
             self._near = ResidentSignatures(self._distinct, scheme.max_distance)
 

@@ -164,7 +164,7 @@ class Collection:
         """Open a collection. Raises :class:`DedupError` where there is none."""
         path = directory / _HEADER
         header = read_description(
-            path, CollectionHeader, "holds no signed pages", "sign its inputs into another directory"
+            path, CollectionHeader, "holds no signed pages", "run `crawler-dedup batch sign` with another directory"
         )
         return cls(directory, header)
 
@@ -230,7 +230,7 @@ def read_description(path: Path, kind: type[_Description], if_missing: str, reme
     except FileNotFoundError:
         raise DedupError(f"{path.parent} {if_missing}: there is no {path.name}.") from None
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise DedupError(f"{path} is damaged: {error}") from None
+        raise DedupError(f"{path} is damaged: {error}. To replace it, {remedy}.") from None
     if description.format != FORMAT:
         raise DedupError(f"{path.parent} has format {description.format}, this version has {FORMAT}: {remedy}.")
     return description
@@ -255,7 +255,7 @@ def _require_same_signing(directory: Path, theirs: CollectionHeader, ours: Colle
     there, here = _describe_signing(theirs), _describe_signing(ours)
     if differing := [name for name in dict.fromkeys([*there, *here]) if there.get(name) != here.get(name)]:
         lines = [f"  {name}: there {there.get(name)!r}, now {here.get(name)!r}" for name in differing]
-        lines.insert(0, f"The pages in {directory} were signed in another way:")
+        lines.insert(0, f"The pages in {directory} were signed with other settings:")
         raise DedupError("\n".join([*lines, "Name another directory with -o, or delete this one."]))
 
 

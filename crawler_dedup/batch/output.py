@@ -173,5 +173,5 @@ def read_clusters(path: Path, source: str) -> list[dict[str, Any]]:
             path, filters=[("input", "=", source)], page_checksum_verification=True
         ).to_pylist()
     except (pa.ArrowException, OSError) as error:
-        raise DedupError(f"{path} is damaged: {error}") from None
+        raise DedupError(f"{path} is damaged: {error}. Run `crawler-dedup batch find` again.") from None
     return rows

@@ -28,6 +28,7 @@ from crawler_dedup.signing.lookup import title_key
 
 TEXT, THIN, UNSIGNED = "text", "thin", "unsigned"
 KINDS = {PageKind.TEXT: TEXT, PageKind.THIN: THIN}
+_REMEDY = "Run `crawler-dedup batch sign` again, with another directory."
 
 _TYPES = {
     "binary": pa.binary(),
@@ -120,7 +121,7 @@ def read_columns(path: Path, columns: Sequence[str], rows: int = _READ_ROWS) -> 
         with pq.ParquetFile(path, page_checksum_verification=True) as file:
             yield from file.iter_batches(rows, columns=list(columns), use_threads=False)
     except (pa.ArrowException, OSError) as error:
-        raise DedupError(f"{path} is damaged: {error}") from None
+        raise DedupError(f"{path} is damaged: {error}. {_REMEDY}") from None
 
 
 def decode_page(content: bytes) -> SignedPage:
@@ -128,12 +129,9 @@ def decode_page(content: bytes) -> SignedPage:
     try:
         page = _decode(content)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise DedupError(f"A signed page is damaged: {error}. Sign the inputs again, into another directory.") from None
+        raise DedupError(f"A signed page is damaged: {error}. {_REMEDY}") from None
     if not is_well_formed(page):
-        raise DedupError(
-            "A signed page is damaged: a part has a length that it cannot have. Sign the inputs again, into another"
-            " directory."
-        )
+        raise DedupError(f"A signed page is damaged: a part has an impossible length. {_REMEDY}")
     return page
 
 
@@ -252,7 +250,9 @@ def read_rows(shards: Sequence[Shard], receipts: Sequence[Receipt], order: str =
                 keys = batch.column(column).to_numpy()
                 order_keys[part] = -keys if order.startswith("-") else keys
         if at != end:
-            raise DedupError(f"{shard.data} is damaged: it has another number of pages than its receipt says.")
+            raise DedupError(
+                f"{shard.data} is damaged: it does not have the {end - first:,} pages that were written to it. {_REMEDY}"
+            )
     return Rows(shards, starts, signatures, names, titles, sites, texts, thins, order_keys)
 
 
@@ -260,7 +260,9 @@ def require_order(order: str) -> None:
     """Raise :class:`DedupError` unless rows can be ordered by *order*, a column with or without a minus, or ``""``."""
     if order and order.removeprefix("-") not in ORDERS:
         column = order.removeprefix("-")
-        raise DedupError(f"Pages cannot be ordered by {column!r}; allowed are {', '.join(ORDERS)}, also with a minus.")
+        raise DedupError(
+            f"Pages cannot be ordered by {column!r}; allowed are {', '.join(f'{each}, -{each}' for each in ORDERS)}."
+        )
 
 
 class KeyEntries:

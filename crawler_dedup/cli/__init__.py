@@ -89,25 +89,25 @@ _INDEX = _group(
     LazyCommand("export", ".index:export_", "Write an index to one portable file."),
     LazyCommand("import", ".index:import_", "Merge an exported index into an index."),
     LazyCommand(
-        "overrides", ".restore:overrides", "List the overrides that `keep`, `separate` and `restore` have set."
+        "overrides", ".restore:overrides", "List the overrides: what `keep`, `separate` and `restore` have set."
     ),
 )
 _BATCH = _group(
     "batch",
     "Find the near-duplicates in WARC, JSON Lines or Parquet files.",
-    LazyCommand("sign", ".batch:sign", "Sign the pages of files, each file once."),
+    LazyCommand("sign", ".batch:sign", "Compute the signatures by which `find` compares the pages of files."),
     LazyCommand("find", ".batch:find", "Find the near-duplicates among signed pages."),
     LazyCommand("apply", ".batch:apply", "Copy files, and leave out the near-duplicates."),
     LazyCommand("run", ".batch:run", "Run sign, find and apply, one after the other."),
 )
 _LEXICON = _group(
     "lexicon",
-    "Count the words of a collection, for schemes with word weights.",
+    "Count the words of a collection, to weigh them by their rarity.",
     LazyCommand("build", ".lexicon:build", "Count the documents that contain each word."),
 )
 _WORKS = _group(
     "works",
-    "Keep a library of works, and find pages that have copied from them.",
+    "Keep a library of works (books, articles), and find their copies.",
     LazyCommand("add", ".works:add", "Add works to a library."),
     LazyCommand("list", ".works:list_", "List the works of a library."),
     LazyCommand("remove", ".works:remove", "Remove works from a library."),
@@ -130,7 +130,7 @@ _SECTIONS = {
         LazyCommand("settings", ".settings:settings", "Print all settings with their defaults and explanations."),
     ),
     "Look": (
-        LazyCommand("drops", ".drops:drops", "List dropped pages, with the page that represents each."),
+        LazyCommand("drops", ".drops:drops", "List dropped pages, each with the kept page that it duplicates."),
         LazyCommand("why", ".why:why", "Explain why a page was kept, dropped or not checked."),
         LazyCommand("compare", ".compare:compare", "Compare two pages by the rules of the crawl."),
         LazyCommand("groups", ".groups:groups", "List the pages, or the hosts, that have the same content."),
@@ -138,15 +138,15 @@ _SECTIONS = {
     ),
     "Correct": (
         LazyCommand("review", ".judge:review", "Look at drops in the browser, and correct them."),
-        LazyCommand("forget", ".forget:forget", "Remove pages from the index, so that they can be crawled again."),
+        LazyCommand("forget", ".forget:forget", "Remove kept pages from the index, as if they had not been crawled."),
         LazyCommand("restore", ".restore:restore", "Undo wrong drops, and let the next crawl request the pages again."),
         LazyCommand("keep", ".restore:keep", "Never drop a page, or the pages below an address, as a duplicate."),
-        LazyCommand("separate", ".restore:separate", "Never let one of two pages represent the other."),
+        LazyCommand("separate", ".restore:separate", "Never drop one of two pages as a duplicate of the other."),
     ),
     "Measure": (
-        LazyCommand("judge", ".judge:judge", "Review drops one by one, and estimate their precision."),
+        LazyCommand("judge", ".judge:judge", "Say whether random drops are right, and estimate the precision."),
         LazyCommand("evaluate", ".evaluate:evaluate", "Measure precision and recall on labelled pairs of pages."),
-        LazyCommand("replay", ".replay:replay", "Decide the dropped pages in WARC files again, with other settings."),
+        LazyCommand("replay", ".replay:replay", "Try other settings on the dropped pages in WARC files."),
     ),
     "Operate": (_INDEX, _BATCH, _LEXICON, _WORKS),
 }
@@ -163,6 +163,6 @@ _SECTIONS = {
 def app() -> None:
     """Drop near-duplicate pages in a crawl, see why, and look after the index.
 
-    In a Scrapy project, the commands use its settings, its index and its journal.
-    `crawler-dedup COMMAND --help` explains a command, with examples.
+    In a Scrapy project, the commands use its settings, its index (the pages that were kept) and its journal (the record of
+    dropped pages, in files beside the index). `crawler-dedup COMMAND --help` explains a command, with examples.
     """

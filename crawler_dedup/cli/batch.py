@@ -29,12 +29,14 @@ _mark_option = click.option(
     "--mark",
     metavar="NAME",
     default="",
-    help="Leave no page out, and add a column NAME with the identifier of the page that is kept in its place.",
+    help="Copy all pages, and add a column NAME: for a near-duplicate, the identifier of the page that is kept instead"
+    " of it. Not for WARC files.",
 )
 _own_text_option = click.option(
     "--own-text",
     type=click.Choice(("text", "markdown")),
-    help="Add a column own_text with the text of each page without what its site repeats.",
+    help="Add a column own_text: the text of each page without menus, footers and what else its site repeats. Not for WARC"
+    " files.",
 )
 _strict_option = click.option(
     "--strict", is_flag=True, help="Do not copy a file that has damaged parts. By default, these parts are left out."
@@ -72,7 +74,7 @@ _READING = {
         "--id",
         metavar="NAME",
         default="",
-        help="Column (of WARC: header) that identifies a page.  [default: its address]",
+        help="Column that identifies a page; in WARC files, a header of its record.  [default: its address]",
     ),
     "time": click.option(
         "--time",
@@ -85,8 +87,9 @@ _READING = {
         "--scope",
         metavar="SCOPE",
         default="",
-        help='Pages are compared within their scope; "domain": within their registered domain, "language": in their'
-        " language.  [default: DEDUP_SCOPE; its value spider means global here]",
+        help="Which pages are compared with each other: domain (those of the same registered domain), language (those in the"
+        " same language), global (all), or another name, which becomes the scope of all pages of this call.  [default:"
+        " DEDUP_SCOPE, or global if that is spider]",
     ),
 }
 _FINDING = {
@@ -94,12 +97,14 @@ _FINDING = {
         "--order",
         metavar="NAME",
         type=click.Choice([f"{sign}{order}" for order in ("time", "size", "chars") for sign in ("", "-")]),
-        help="Order of the decisions: time, size or chars; -size: the largest first.  [default: order of the inputs]",
+        help="Order of the decisions, in which the first of several near-duplicates is kept: by time, size (bytes) or chars"
+        " (characters of the main text); -size: the largest first.  [default: order of the inputs]",
     ),
     "profiles": click.option(
         "--profiles",
         type=click.Path(dir_okay=False, exists=True, path_type=Path),
-        help="An exported index, or profiles.dedup of a job: use what it knows about sites.",
+        help="Use what this file knows about sites: an exported index, or the file profiles.dedup in DECISIONS of an earlier"
+        " `batch find`.",
     ),
     "against": click.option(
         "--against",
@@ -120,10 +125,10 @@ _FINDING = {
 
 @click.command()
 @_inputs_argument
-@_output_option("SIGNED", "Directory for the signed pages.")
+@_output_option("SIGNED", "Directory for the signed pages (the pages' signatures, not their HTML).")
 @add_options(*_READING.values())
 @jobs_option
-@settings_option
+@settings_option("DEDUP_SCHEME=minhash")
 def sign(
     inputs: Sequence[Path],
     output: Path,
@@ -133,12 +138,12 @@ def sign(
     settings: Sequence[str],
     **columns: str,
 ) -> None:
-    """Sign the pages of files, each file once.
+    """Compute the signatures by which `find` compares the pages of files.
 
-    Each INPUT is a WARC, JSON Lines or Parquet file, or a folder of such files. A file makes one shard of signed pages. When
-    the command is called again, it signs only what is missing, damaged or was changed. Records that cannot be read are
-    counted, and listed beside their shard. The command needs pyarrow and FastWARC: install crawler-dedup with
-    the extra batch.
+    Each INPUT is a WARC, JSON Lines or Parquet file, or a folder of such files. For each file, the signatures of its pages
+    are written to one file in SIGNED (a shard). A second call does this only for files that are new, have changed, or whose
+    shard is damaged. Records that cannot be read are counted, and listed beside the shard. The command needs pyarrow and
+    FastWARC: install crawler-dedup with the extra batch.
 
     \b
     Examples:
@@ -169,7 +174,9 @@ def sign(
     for path in signing.damaged:
         click.echo(f"{path} was damaged, and was signed again.", err=True)
     for name in signing.dropped:
-        click.echo(f"{name} was signed by an earlier call, and is no part of {output} any more.", err=True)
+        click.echo(
+            f"{name} is not among the inputs any more: its signed pages are no longer part of {output}.", err=True
+        )
     if signing.ignored:
         click.echo(
             f"Left out, because the name shows no format: {quantity(signing.ignored, 'file')} (see --format).", err=True
@@ -189,9 +196,9 @@ def _print_counts(label: str, counts: Mapping[str, int]) -> None:
 
 @click.command()
 @click.argument("signed", metavar="SIGNED", type=click.Path(exists=True, file_okay=False, path_type=Path))
-@_output_option("DECISIONS", "Directory for kept.parquet, clusters.parquet and report.json.")
+@_output_option("DECISIONS", "Directory for kept.parquet, clusters.parquet, report.json and profiles.dedup.")
 @add_options(*_FINDING.values())
-@settings_option
+@settings_option("DEDUP_MAX_DISTANCE=3")
 def find(
     signed: Path,
     output: Path,
@@ -280,14 +287,14 @@ def apply(
 @_own_text_option
 @_strict_option
 @jobs_option
-@settings_option
+@settings_option("DEDUP_MAX_DISTANCE=3")
 @click.pass_context
 def run(context: click.Context, /, inputs: Sequence[Path], output: Path, jobs: int, **options: Any) -> None:
     """Run sign, find and apply, one after the other.
 
     Each INPUT is a WARC, JSON Lines or Parquet file, or a folder of such files. The output directory gets three folders:
     `signed` with the signed pages, `decisions` with what is kept, and `clean` with copies of the files without
-    near-duplicates. When the command is called again, it does not sign again what was signed.
+    near-duplicates. A second call computes signatures only of files that are new or have changed.
 
     \b
     Examples:

@@ -55,14 +55,14 @@ _SHOWN_BLOCKS = 10
 @click.option("--new-url", metavar="URL", default="", help="Address of the file NEW, to resolve relative links.")
 @click.option("--kept-url", metavar="URL", default="", help="Address of the file KEPT.")
 @click.option(
-    "--index", type=IndexType(), help="Compare with the settings of this index, and with what it knows of the sites."
+    "--index", type=IndexType(), help="Compare with the settings of this index, and with what it knows about the sites."
 )
 @click.option(
     "--scope", metavar="SCOPE", default="", help="With --index: the scope of the pages.  [default: as DEDUP_SCOPE says]"
 )
 @click.option("--brief", is_flag=True, help="Do not print the texts.")
 @json_option
-@settings_option
+@settings_option("DEDUP_MAX_DISTANCE=4")
 def compare(  # noqa: PLR0913, PLR0917  (each is an option of the command)
     new: str,
     kept: str,
@@ -77,10 +77,11 @@ def compare(  # noqa: PLR0913, PLR0917  (each is an option of the command)
     """Compare two pages by the rules of the crawl.
 
     The command says whether the page NEW would be dropped if the page KEPT was kept, and which rule decides. Each page is
-    an HTML file or an address. Both main texts are printed side by side, then the blocks beside them, the tokens
-    that differ, and the answer of each rule. The command knows nothing about the sites, like a crawl at its start. With
-    --index it uses what the index knows about them now or, if a journal beside it says that NEW was a duplicate of KEPT,
-    what the index knew then.
+    an HTML file or an address. The command prints both main texts side by side, the other parts of each page (menus,
+    footers and so on), the words that only one page has, and the answer of each rule. It knows nothing about the sites,
+    like a crawl at its start. With --index, it uses what the index knows about the sites: now or, if the journal beside the
+    index says that NEW was dropped because of KEPT, at that time. Pages are compared within their scope; `index stats`
+    lists the scopes.
 
     Exit status 0: dropped. 1: not dropped. 2: a page cannot be read or compared.
 
@@ -186,7 +187,7 @@ def print_difference(
 def _print_beside(console: Console, comparison: Comparison) -> None:
     """Print the blocks beside the main text of each page: those that are compared, and the others."""
     for name, page in (("new", comparison.new), ("kept", comparison.kept)):
-        kinds = {"compared beside its main text": page.beside, "boilerplate, not compared": page.boilerplate}
+        kinds = {"outside its main text, compared": page.beside, "boilerplate, not compared": page.boilerplate}
         for kind, blocks in kinds.items():
             shown = printable(" ⏐ ".join(blocks or ())) or "nothing"
             console.print(Text.assemble((f"{name} page, {kind}: ", "bold"), (shown, "dim")))

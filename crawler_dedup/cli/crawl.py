@@ -48,25 +48,27 @@ def demo() -> None:
 @click.command()
 @click.argument("urls", metavar="[URL]...", nargs=-1)
 @feed_options
-@click.option("--dry-run", is_flag=True, help="Drop nothing; record what would be dropped.")
+@click.option("--dry-run", is_flag=True, help="Drop nothing; record what would be dropped (`drops` lists it).")
 @click.option("--max-pages", type=click.IntRange(min=1), metavar="N", help="Stop after N kept pages.")
 @click.option(
     "--allow",
     multiple=True,
     metavar="HOST",
-    help="Stay within this host. Can be repeated.  [default: the hosts of the URLs]",
+    help="Follow only links to this host (without its subdomains). Can be repeated.  [default: the hosts of the URLs]",
 )
 @click.option(
-    "--own-text", type=click.Choice(("text", "markdown")), help="Add each page's text without what its site repeats."
+    "--own-text",
+    type=click.Choice(("text", "markdown")),
+    help="Add each page's text without menus, footers and the like.",
 )
-@click.option("--urls", "listed", type=_Files, metavar="FILE", help="Crawl the addresses in FILE, too, one a line.")
+@click.option("--urls", "listed", type=_Files, metavar="FILE", help="Also crawl the addresses in FILE, one per line.")
 @click.option(
     "--index",
     type=click.Path(file_okay=False, path_type=Path),
     metavar="DIRECTORY",
     help="Directory of the index.  [default: .scrapy/dedup]",
 )
-@settings_option
+@settings_option("DOWNLOAD_DELAY=0.2")
 @click.option("--json", is_flag=True, help="Print the outcome of the crawl as JSON.")
 def crawl(  # noqa: PLR0913, PLR0917  (each is an option of the command)
     urls: Sequence[str],
@@ -84,11 +86,13 @@ def crawl(  # noqa: PLR0913, PLR0917  (each is an option of the command)
 
     The crawl follows links within the hosts of the given URLs, obeys robots.txt, and waits a second between two requests to
     a host. For each kept page, FILE gets its url, title, text, language, depth and referer. In a Scrapy project, the
-    settings and the index of the project are used; -s sets any setting of Scrapy or of the filter.
+    settings and the index of the project are used; -s sets any setting of Scrapy or of the filter. To a crawl
+    after a --dry-run, all pages are new.
 
     Ctrl-C ends the crawl when the requested pages are handled; a second Ctrl-C stops it at once.
 
-    Exit status 0: the crawl has ended. 2: an error, such as a URL that could not be crawled. 130: the crawl was interrupted.
+    Exit status 0: the crawl has ended. 2: an error, such as a URL that could not be crawled. 130: the crawl was
+    interrupted.
 
     \b
     Examples:

@@ -28,7 +28,10 @@ def print_side_by_side(
     If both texts are empty, a message is printed instead.
     """
     if not (new.strip() or kept.strip()):
-        console.print("Neither page has a main text (lists have none): open both in a browser.", soft_wrap=True)
+        console.print(
+            "Neither page has a main text; pages that only list links have none. Open both in a browser.",
+            soft_wrap=True,
+        )
         return
     in_colour = console.color_system is not None and not console.no_color
     console.print(side_by_side(new, kept, folded=folded, in_colour=in_colour, titles=titles, context=context))

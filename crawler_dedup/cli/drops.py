@@ -33,14 +33,16 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.option("--summary", is_flag=True, help="Count the drops by rule, host, representative and run.")
+@click.option("--summary", is_flag=True, help="Count the drops by run, rule, host and kept page.")
 @click.option(
     "--top", metavar="N", type=click.IntRange(1), default=10, show_default=True, help="Rows per table of --summary."
 )
 @drop_options
 @click.option("--sample", "size", type=click.IntRange(1), metavar="N", help="Draw N pages at random.")
 @click.option("--seed", type=int, help="Seed of --sample: the same number draws the same pages.")
-@click.option("--explain", is_flag=True, help="Print titles and all measures, in three lines per page.")
+@click.option(
+    "--explain", is_flag=True, help="Print three lines per page: its title, and what was measured (distance 3)."
+)
 @json_option
 @target_options
 def drops(
@@ -53,14 +55,15 @@ def drops(
     explain: bool,
     json: bool,
 ) -> None:
-    """List dropped pages, with the page that represents each.
+    """List dropped pages, each with the kept page that it duplicates.
 
-    Each line has the time, the event ("drop", or "mark": the page was marked as a duplicate and passed), the address, the
-    address of the page that represents it, and the rule that decided, separated by tabs. On a terminal, each takes two
-    lines. INDEX is the directory of the index, or its address on a server; without it, the
-    index of this Scrapy project is used. With --journal and without INDEX, no index is needed.
+    Each line has the time, the event ("drop", or "mark": the page is a duplicate, but passed), the address, the address of
+    the kept page, and the rule that decided, separated by tabs. On a terminal, each takes two lines. INDEX is the directory
+    of the index, or its address on a server; without it, the index of this Scrapy project is used. With --journal and
+    without INDEX, no index is needed.
 
-    Pages that a dry run has marked are left out once a later run has decided about them, except with --run or --last.
+    With --run or --last, all drops of that run are listed. Otherwise, a page that a dry run (DEDUP_ACTION = "mark") has
+    marked is left out if a later run has decided about it.
 
     \b
     Examples:
@@ -81,10 +84,10 @@ def drops(
     else:
         target = options.find(needs_journal=True)
         journals, index = target.journals, target.index
-    selection = wanted.select(journals)
     with closing(JournalTable()) as table:
         with progress_bars() as start:
             table.read_journals(journals, advance=start("reading the journal", journals.size))
+            selection = wanted.select(table)
             if index and not selection.run and table.count("event = 'mark'"):
                 with closing(open_index(index)) as kept:
                     table.read_index(kept, start("reading the index", len(kept)))
@@ -155,7 +158,7 @@ def _print_summary(selected: SelectedDrops, size: int) -> None:
                 console.print("Dry runs:")
             console.print(_runs_table(runs[-size:], "marked" if is_dry else of_runs))
     if len(selected.earlier_runs):
-        console.print("Runs before the index was emptied, which are not counted here:")
+        console.print("Earlier runs, before the index was emptied (not counted in the other tables):")
         console.print(_runs_table(selected.count_by_run(earlier=True)[-size:], "dropped or marked"))
     if not selected.drops:
         return
@@ -163,7 +166,7 @@ def _print_summary(selected: SelectedDrops, size: int) -> None:
     for name, noun, most in _counts(size):
         counts, total = selected.count_by(name, most)
         if total > len(counts):
-            console.print(f"The {len(counts):,} of {total:,} {noun} with most {pages}:")
+            console.print(f"The {len(counts):,} of {total:,} {noun} with the most {pages}:")
         console.print(_table(name, column, counts, selected.drops))
     if selected.marked:
         console.print(f"Marked as duplicates, and passed: {quantity(selected.marked, 'page')}.")

@@ -38,12 +38,12 @@ COUNT_COLUMNS = ("found", "missed", "false", "apart", "precision (95 %)", "recal
     "--errors", type=click.IntRange(0), default=0, metavar="N", help="List up to N pairs with a wrong decision."
 )
 @json_option
-@settings_option
+@settings_option("DEDUP_MAX_DISTANCE=4")
 def evaluate(folder: Path | None, settings: Sequence[str], jobs: int, errors: int, json: bool) -> None:
     """Measure precision and recall on labelled pairs of pages.
 
-    FOLDER holds labelled pages; without it, the answers of `crawler-dedup judge` about this Scrapy project are used. A pair
-    counts as a duplicate if one of its pages would be dropped while the other is kept.
+    FOLDER holds labelled pages; without it, the answers of `crawler-dedup judge` about this Scrapy project are used. The
+    filter finds a pair if it would drop one of the pages while the other is kept; this is compared with the label.
 
     Two files in FOLDER describe the pages, with a JSON object on each line. docs.jsonl has the pages, each with its HTML
     file in FOLDER; pairs.jsonl has pairs of them. Label 1: a crawl may drop one of the two because the other is kept. 0: it
@@ -54,7 +54,7 @@ def evaluate(folder: Path | None, settings: Sequence[str], jobs: int, errors: in
       pairs.jsonl  {"id_a": "1", "id_b": "2", "label": 1}
 
     With --json, the output is not one JSON document: each line is a separate object, whose field "type" says whether it
-    contains the settings, a row of a table, or a wrong pair.
+    contains the settings, a row of a table, or a pair with a wrong decision.
 
     \b
     Examples:
@@ -81,7 +81,7 @@ def evaluate(folder: Path | None, settings: Sequence[str], jobs: int, errors: in
         return
     _print_tables(results, config)
     if errors:
-        click.echo(f"\n{len(wrong)} wrong pairs, {min(len(wrong), errors)} of them here:")
+        click.echo(f"\nPairs with a wrong decision: {len(wrong)}, of which {min(len(wrong), errors)} are shown:")
     for result in wrong[:errors]:
         click.echo(_error_lines(result))
 

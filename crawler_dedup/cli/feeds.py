@@ -65,7 +65,7 @@ feed_options = gather_options(
         "--output",
         multiple=True,
         metavar="FILE",
-        help="Append the kept pages to FILE (.jsonl, .csv, …; - for stdout).",
+        help="Append the items of the crawl to FILE (.jsonl, .csv, …; - for stdout).",
     ),
     click.option("-O", "--overwrite-output", "replaced", multiple=True, metavar="FILE", help="Replace FILE instead."),
 )

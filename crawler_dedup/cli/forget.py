@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Collection, Iterator
 from contextlib import closing, contextmanager
+from functools import partial
 from pathlib import Path
 
 import click
@@ -17,9 +18,9 @@ from crawler_dedup.cli.terminal import print_json, printable, quantity
 from crawler_dedup.index import opening
 from crawler_dedup.index.index import Index
 from crawler_dedup.index.records import Record
-from crawler_dedup.inspection.journaltable import JournalTable
-from crawler_dedup.journal.entry import OUTCOMES, page_forgotten
-from crawler_dedup.journal.reader import Journals, ScopedUrl
+from crawler_dedup.inspection.journaltable import IS_OUTCOME, JournalTable
+from crawler_dedup.journal.entry import Entry, page_forgotten
+from crawler_dedup.journal.reader import Journals, RunPeriods, ScopedUrl
 from crawler_dedup.journal.writer import JournalWriter
 from crawler_dedup.signedpage import SignedPage
 from crawler_dedup.signing.lookup import lookup_of
@@ -35,10 +36,13 @@ RecordTest = Callable[[Record], bool]
 @click.command()
 @click.option("--url", metavar="URL", default="", help="The page with this address.")
 @click.option("--host", metavar="HOST", default="", help="Pages of this host.")
-@click.option("--older-than", metavar="AGE", default="", help="Pages filed longer ago than this: 90d, 12h, 2w.")
-@click.option("--last", is_flag=True, help="Pages filed by the latest run: the one that began last.")
+@click.option("--older-than", metavar="AGE", default="", help="Pages added to the index longer ago than this: 90d, 2w.")
+@click.option("--last", is_flag=True, help="Pages that the latest run has added: the one that began last.")
 @click.option(
-    "--run", metavar="RUN", default="", help="Pages filed by run RUN, a number in `drops --summary` or `index stats`."
+    "--run",
+    metavar="RUN",
+    default="",
+    help="Pages added by this run: its number, as `index stats` prints it (00c4f1a2).",
 )
 @click.option(
     "--export",
@@ -50,15 +54,15 @@ RecordTest = Callable[[Record], bool]
 def forget(
     url: str, host: str, older_than: str, last: bool, run: str, export: Path | None, json: bool, options: TargetOptions
 ) -> None:
-    """Remove pages from the index, so that they can be crawled again.
+    """Remove kept pages from the index, as if they had not been crawled.
 
-    A page is removed if all given options apply to it. It represents no other page any more, and is new when it is crawled
-    again. With --url or --export, its duplicates (pages that were dropped or marked because of it, according to the
-    journal) are listed, so that you can crawl them again; those that were kept later are left out. INDEX is the
+    A page is removed if all given options apply to it. It is new when it is crawled again, and no page is dropped because
+    of it any more. With --url or --export, its duplicates (pages that were dropped or marked because of it, according to
+    the journal) are listed, so that you can crawl them again; those that were kept later are left out. INDEX is the
     directory of the index, or its address on a server; without it, the index of this Scrapy project is used.
 
-    A page that was dropped cannot be forgotten, because it is not in the index. For its address, the command prints which
-    kept page represents it, by which rule, and how to let it pass.
+    A page that was dropped cannot be forgotten, because it is not in the index. For its address, the command prints because
+    of which kept page it was dropped, by which rule, and how to let it pass.
 
     Exit status 1: no page has the address that was given with --url.
 
@@ -72,20 +76,24 @@ def forget(
     if not (older_than or url or host or run or last):
         raise click.UsageError("Say what to forget: --url, --host, --older-than, --last or --run.")
     target = options.find(needs_journal=export is not None)
-    with closing(opening.open_to_write(target.index)) as pages, closing(JournalTable()) as table:
-        chosen = choose_run(run, last, target.journals, pages)
+    with (
+        closing(opening.open_to_write(target.index)) as pages,
+        closing(JournalTable()) as table,
+        progress_bars() as start,
+    ):
+        if last or url or export:
+            table.read(pages, target.journals, start)
+        chosen = choose_run(run, last, partial(_find_runs, table))
         is_selected = _record_test(older_than, url, host, chosen)
-        with progress_bars() as start:
-            duplicates = (
-                _find_duplicates(target.journals, pages, table, is_selected, url, start) if url or export else None
-            )
-            if export is not None and duplicates is not None:
-                # The list is written before any page is forgotten: if the disk is full, nothing is forgotten.
-                with open_replacement(export) as file:
-                    file.writelines(f"{address}\n".encode() for address in duplicates)
-            with _recording(target) as record:
-                filing = lookup_of(pages.header.spec)
-                forgotten = pages.forget(is_selected, filing, start("forgetting", len(pages)), record)
+        duplicates = _find_duplicates(pages, table, is_selected, url, start) if url or export else None
+        if export is not None and duplicates is not None:
+            # The list is written before any page is forgotten: if the disk is full, nothing is forgotten.
+            with open_replacement(export) as file:
+                file.writelines(f"{address}\n".encode() for address in duplicates)
+        last_outcome = table.find_latest(f"url = ? AND {IS_OUTCOME}", [url])
+        with _recording(target) as record:
+            filing = lookup_of(pages.header.spec)
+            forgotten = pages.forget(is_selected, filing, start("forgetting", len(pages)), record)
     if json:
         print_json("forgotten", [{"pages": forgotten, "duplicates": duplicates}])
     else:
@@ -100,7 +108,8 @@ def forget(
     if is_unknown:
         also = " to which the other options apply" if older_than or host or chosen else ""
         click.echo(f"There is no kept page with the address {printable(url)}{also}.", err=True)
-        _print_drop(target.journals, url)
+        if last_outcome is not None and last_outcome.is_duplicate:
+            _print_drop(last_outcome)
         raise click.exceptions.Exit(1)
 
 
@@ -138,21 +147,23 @@ def _recording(target: Target) -> Iterator[Callable[[SignedPage], None]]:
         yield lambda page: journal.write(page_forgotten(page.scope, page.url))
 
 
-def _find_duplicates(
-    journals: Journals, pages: Index, table: JournalTable, is_selected: RecordTest, url: str, start: Start
-) -> list[str]:
+def _find_runs(table: JournalTable) -> RunPeriods:
+    """Find the runs: the latest may have filed pages, and left no journal."""
+    runs = table.find_runs()
+    for run, filed in table.select("SELECT run, filed FROM pages"):
+        runs.note(run, filed)
+    return runs
+
+
+def _find_duplicates(pages: Index, table: JournalTable, is_selected: RecordTest, url: str, start: Start) -> list[str]:
     """Return the addresses of the duplicates of selected pages, without those that are kept and not selected."""
-    total = len(pages)
     selected: set[ScopedUrl] = set()
     not_selected: set[ScopedUrl] = set()  # only pages with the address *url*
-    for record in opening.read_records(pages, start("reading the index", total)):
+    for record in opening.read_records(pages, start("selecting pages", len(pages))):
         if is_selected(record):
             selected.add(_address_of(record))
         elif record.page.url == url:
             not_selected.add(_address_of(record))
-    table.read_index(pages, start("reading the index", total))
-    table.read_journals(journals, advance=start("reading the journal", journals.size))
-    table.find_last()
     # A page with the address *url* that was forgotten earlier is only in the journal.
     duplicates = table.find_duplicates(
         lambda *address: address in selected or (address[1] == url and address not in not_selected)
@@ -160,19 +171,16 @@ def _find_duplicates(
     return list(dict.fromkeys(entry.url for entry in duplicates))
 
 
-def _print_drop(journals: Journals, url: str) -> None:
-    """If the page with the address *url* was dropped or marked, print why, and how it passes in the next crawl."""
-    outcomes = (entry for entry in journals.entries() if entry.url == url and entry.event in OUTCOMES)
-    last = max(outcomes, key=lambda entry: entry.time, default=None)
-    if last is None or not last.is_duplicate:
-        return
+def _print_drop(last: Entry) -> None:
+    """Print why a page was dropped or marked, and how it passes in the next crawl."""
     action = "dropped" if last.event == "drop" else "marked"
+    url = printable(last.url)
     click.echo(
         f"It was {action} as a duplicate of {printable(last.duplicate_of)}:\n"
         f"  {describe_decision(last)}; {describe_time(last)}, {describe_crawl(last)}\n"
-        f"If this is wrong, `crawler-dedup restore {printable(url)}` lets the next crawl request the page again, and no page"
-        f" represents it then. After `crawler-dedup separate {printable(url)} {printable(last.duplicate_of)}`, another page"
-        " may still represent it.\n"
+        f"If this is wrong, `crawler-dedup restore {url}` lets the next crawl request the page again, and it is"
+        f" never dropped again. `crawler-dedup separate {url} {printable(last.duplicate_of)}` is for this pair"
+        " only: when the page is crawled again, it may be dropped as a duplicate of another page.\n"
         "Forgetting the kept page does not help: the next crawl keeps the page that it visits first, and drops the other.",
         err=True,
     )

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.option("--hosts", is_flag=True, help="List hosts whose pages are represented by pages of another host.")
+@click.option("--hosts", is_flag=True, help="List hosts that mostly have copies of pages of another host.")
 @click.option(
     "--list",
     "listed",
@@ -32,14 +32,14 @@ if TYPE_CHECKING:
 def groups(*, hosts: bool, listed: Literal["deny", "allow"] | None, json: bool, options: TargetOptions) -> None:
     """List the pages, or the hosts, that have the same content.
 
-    The addresses below a kept page are those at which its content was also found; a search engine can store them with the
-    page. They come from the journal of all runs since the index was last emptied. A dropped page that was kept later is left
-    out. INDEX is the directory of the index, or its address on a server; without it, the index of this Scrapy project is
-    used.
+    The lines below a kept page are the addresses of its duplicates, which a search engine can store as other addresses of
+    the page. They come from the journal of all runs since a crawl last emptied the index (DEDUP_FRESH). A dropped page that
+    was kept later is left out. INDEX is the directory of the index, or its address on a server; without it, the index of
+    this Scrapy project is used.
 
-    With --hosts, each host is listed of whose known pages (kept or dropped; at least ten) pages of one other host represent
-    half or more; the share is printed. --list deny prints the hosts that need not be crawled, for
-    LinkExtractor(deny_domains=...); --list allow prints the other hosts, for allowed_domains.
+    --hosts lists the hosts that mostly have copies: at least ten pages of the host are known (kept or dropped), and at
+    least half of them are duplicates of pages of one other host. The share is printed. --list deny prints the hosts that
+    need not be crawled, for LinkExtractor(deny_domains=...); --list allow prints the other hosts, for allowed_domains.
 
     \b
     Examples:
@@ -55,9 +55,7 @@ def groups(*, hosts: bool, listed: Literal["deny", "allow"] | None, json: bool, 
     target = options.find(needs_journal=True)
     with closing(DropTable(None)) as table:
         with progress_bars() as start, closing(open_index(target.index)) as pages:
-            table.read_index(pages, start("reading the index", len(pages)))
-            table.read_journals(target.journals, advance=start("reading the journal", target.journals.size))
-        table.find_last()
+            table.read(pages, target.journals, start)
         print_damage(table.damaged)
         if hosts or listed:
             _print_hosts(table, listed, json=json)
@@ -80,9 +78,11 @@ def _print_hosts(table: DropTable, listed: Literal["deny", "allow"] | None, *, j
         lines = ({**vars(each), "share": each.share, "deny": each.host in redundant} for each in hosts_with_mirrors)
         print_json("mirror", lines)
     elif not hosts_with_mirrors:
-        click.echo("No host has ten or more known pages, at least half of which another host represents.")
+        click.echo(
+            "No host has at least ten known pages of which half or more are duplicates of pages of one other host."
+        )
     else:
-        table_of_hosts = make_table("host", "represented by", right=("pages", "duplicates", "share"))
+        table_of_hosts = make_table("host", "duplicates of", right=("pages", "duplicates", "share"))
         for each in hosts_with_mirrors:
             names = Text(printable(each.host)), Text(printable(each.mirrors))
             table_of_hosts.add_row(*names, f"{each.pages:,}", f"{each.duplicates:,}", f"{each.share:.0%}")

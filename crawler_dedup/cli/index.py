@@ -95,7 +95,8 @@ def stats(index: Location | None, json: bool) -> None:
     """Print the configuration, size and contents of an index.
 
     INDEX is the directory of the index, or its address on a server; without it, the index of this Scrapy project is used.
-    If there are many scopes or runs, the table has only the largest scopes and the latest runs; --json prints all.
+    Pages are compared within their scope (DEDUP_SCOPE), and a run is one crawl or other opening of the index. The table has
+    only the largest scopes and the latest runs if there are many; --json prints all.
 
     \b
     Examples:
@@ -175,9 +176,9 @@ def _add_contents(table: Table, contents: Contents) -> None:
 def verify(index: Location | None, json: bool) -> None:
     """Check an index for damage. Nothing is changed.
 
-    INDEX is the directory of the index; without it, the index of this Scrapy project is used. Every bucket is compared with
-    the records. To replace a damaged index, export it, and import the file into a new directory: the export contains
-    everything that can be read.
+    INDEX is the directory of the index; without it, the index of this Scrapy project is used. All entries are checked
+    against each other, which may take a while. To replace a damaged index, export it, and import the file into a new
+    directory: the export contains everything that can be read.
 
     Exit status 0: the index is sound. 1: it is damaged. 2: it cannot be read.
 

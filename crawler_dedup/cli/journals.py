@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from crawler_dedup.cli.options import gather_options, last_option, parse_time, run_option
-from crawler_dedup.cli.progress import progress_bars
 from crawler_dedup.cli.terminal import printable, quantity
 from crawler_dedup.decision import describe_figures
 from crawler_dedup.errors import DedupError
 from crawler_dedup.journal.entry import DUPLICATES, Entry
-from crawler_dedup.journal.reader import Journals, RunPeriods, Selection, describe_runs, format_period
+from crawler_dedup.journal.reader import RunPeriods, Selection, describe_runs, format_period
 from crawler_dedup.urls import host_of
 
 if TYPE_CHECKING:
-    from crawler_dedup.index.index import Index
+    from crawler_dedup.inspection.journaltable import JournalTable
 
 
 @dataclass(frozen=True)
@@ -33,25 +32,21 @@ class WantedDrops:
     host: str
     rule: str
 
-    def select(self, journals: Journals) -> Selection:
-        """Return the selection of these drops in *journals*: without a chosen run, those since the index was emptied.
+    def select(self, table: JournalTable) -> Selection:
+        """Return the selection of these drops in *table*: without a chosen run, those since the index was emptied.
 
         Raises:
             click.BadParameter: an option has a wrong value.
-            DedupError: the journals cannot be read, or no run is known.
+            DedupError: no run is known.
         """
-        from crawler_dedup.rules import table  # noqa: PLC0415  (loads numpy, which --help does not need)
+        from crawler_dedup.rules.table import NAMES  # noqa: PLC0415  (loads numpy, which --help does not need)
 
-        if self.rule and self.rule not in table.NAMES:
-            raise click.BadParameter(f"There is no rule {self.rule!r}; there are {', '.join(map(repr, table.NAMES))}.")
+        if self.rule and self.rule not in NAMES:
+            raise click.BadParameter(f"There is no rule {self.rule!r}; there are {', '.join(map(repr, NAMES))}.")
         since = f"{parse_time(self.since):%Y-%m-%dT%H:%M:%S}" if self.since else ""
         host = host_of(self.host) if "//" in self.host else self.host
-        run = choose_run(self.run, self.last, journals)
-        selection = Selection(DUPLICATES, host, self.rule, since, run)
-        if run:
-            return selection
-        with progress_bars() as start:
-            return replace(selection, emptied=journals.find_emptied(start("finding the runs", journals.size)))
+        run = choose_run(self.run, self.last, table.find_runs)
+        return Selection(DUPLICATES, host, self.rule, since, run, "" if run else table.emptied)
 
 
 drop_options = gather_options(
@@ -63,42 +58,34 @@ drop_options = gather_options(
         "--since",
         metavar="TIME",
         default="",
-        help="Only drops since this time (2026-11-21T18:00, in UTC), or of the last 2h, 3d or 1w.",
+        help="Only drops since TIME: a time in UTC (2026-11-21T18:00), or an age (2h, 3d, 1w).",
     ),
     click.option("--host", metavar="HOST", default="", help="Only pages of this host."),
-    click.option("--rule", metavar="NAME", default="", help="Only pages that this rule decided."),
+    click.option(
+        "--rule", metavar="NAME", default="", help="Only drops by this rule (`drops --summary` lists the rules)."
+    ),
 )
 """Decorator that gives a command the options that select drops: the argument ``wanted``, :class:`WantedDrops`."""
 
 
-def choose_run(run: str, last: bool, journals: Journals, pages: Index | None = None) -> str:
+def choose_run(run: str, last: bool, find_runs: Callable[[], RunPeriods]) -> str:
     """Return the number of the run that ``--run`` or ``--last`` asks for; ``""``: all runs.
-
-    Args:
-        pages: the index, for commands that work on its records: the latest run may have left no journal.
 
     Raises:
         click.BadParameter: *run* is no number of a run.
         click.UsageError: both options are given.
-        DedupError: the journals cannot be read, or no run is known.
+        DedupError: no run is known.
     """
     if run and last:
         raise click.UsageError("--run and --last cannot be combined.")
     if not last:
         return _parse_run(run) if run else ""
-    with progress_bars() as start:
-        runs = journals.runs(start("finding the latest run", journals.size))
-        if pages is not None:
-            from crawler_dedup.index.opening import read_records  # noqa: PLC0415  (loads numpy: --help needs none)
-
-            for record in read_records(pages, start("finding the latest run", len(pages))):
-                runs.note(f"{record.run:08x}", record.filed)
-    if not runs.latest:
-        raise DedupError(
-            "No journal says which run is the latest. Choose a run of the index with --run; `crawler-dedup index stats`"
-            " lists them."
-        )
-    return runs.latest
+    if latest := find_runs().latest:
+        return latest
+    raise DedupError(
+        "No journal says which run is the latest. Choose a run of the index with --run; `crawler-dedup index stats` lists"
+        " them."
+    )
 
 
 def _parse_run(text: str) -> str:

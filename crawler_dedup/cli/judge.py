@@ -53,16 +53,16 @@ from crawler_dedup.system.extras import require_extra
 def judge(
     wanted: WantedDrops, size: int, seed: int | None, fetch: bool, folder: Path | None, options: TargetOptions
 ) -> None:
-    """Review drops one by one, and estimate their precision.
+    """Say whether random drops are right, and estimate the precision.
 
-    Drops are drawn at random; for each, you say whether it is right. The precision is the share of drops that are right. It
-    is printed with its confidence interval. A drop that you have judged is not shown again. Pages that a dry run has marked
-    are left out once a later run has decided about them, except with --run or --last. INDEX is the directory of the index,
-    or its address on a server; without it, the index of this Scrapy project is used.
+    The drops are drawn from those that `crawler-dedup drops` lists with the same options. The precision is the share of
+    drops that are right; it is printed with its confidence interval. A drop that you have judged is not shown again. Your
+    answers change nothing in the index. INDEX is the directory of the index, or its address on a server; without it, the
+    index of this Scrapy project is used.
 
-    The answers are saved with both pages, so that `crawler-dedup evaluate` can use them. The pages come from --fetch, which
-    also fetches the pages of earlier answers, or from DEDUP_STORE_TEXT = True, with which a crawl stores main texts.
-    Without either, an answer counts for the precision only.
+    The answers are saved with both pages if these are known: if the crawl has stored them (DEDUP_STORE_TEXT = True), or
+    with --fetch, which fetches them again, also those of earlier answers. `crawler-dedup evaluate` uses the answers with
+    both pages; the precision counts all.
 
     \b
     Examples:
@@ -71,11 +71,11 @@ def judge(
       crawler-dedup evaluate
     """
     target = options.find(needs_journal=True)
-    selection = wanted.select(target.journals)
     judged = folder or target.directory / JUDGED
     with closing(Review(target.index, lambda: target.journals, target.config, target.warc_directory, judged)) as review:
         with progress_bars() as start:
             review.refresh(start("reading the journal", target.journals.size))
+        selection = wanted.select(review.table)
         selected = SelectedDrops(review.table, selection)
         drawn = sample(selected.positions(review.answers.has), size, random.Random(seed))  # noqa: S311  (no secret)
         entries = [*{(entry.url, entry.duplicate_of): entry for entry in read_entries(drawn)}.values()]
@@ -103,10 +103,14 @@ def _ask_about(drops: Sequence[Drop], review: Review, selection: Selection, *, f
             review.answer(drop, 1 if answer == "y" else 0)
             if answer == "n":
                 url, kept = printable(drop.entry.url), printable(drop.entry.duplicate_of)
-                click.echo(f"`crawler-dedup separate {url} {kept}` lets the next crawl keep both.")
-                click.echo(f"`crawler-dedup restore {url}` lets the next crawl request it again.")
+                click.echo(
+                    f"To get this page: `crawler-dedup restore {url}` (the next crawl requests it, and keeps it)."
+                )
+                click.echo(
+                    f"If only this pair is wrong: `crawler-dedup separate {url} {kept}` (another may still match)."
+                )
             precision = review.answers.precision(selection)
-            click.echo(f"Precision so far: {format_share(precision)}, of {precision.total}.")
+            click.echo(f"Precision so far: {format_share(precision)}, from {quantity(precision.total, 'answer')}.")
 
 
 def _show(drop: Drop, review: Review, *, fetches: bool) -> None:
@@ -176,10 +180,10 @@ def review(port: int, folder: Path | None, options: TargetOptions) -> None:
     """Look at drops in the browser, and correct them.
 
     The command prints an address of this machine. Its pages list the drops, the most doubtful first, and show each beside
-    the page that represents it. Buttons do what `judge`, `restore`, `separate` and `keep` do. The texts come from
-    DEDUP_STORE_TEXT or DEDUP_DROPPED_WARC, or are fetched when you ask for them. INDEX is the directory of the index, or
-    its address on a server; without it, the index of this Scrapy project is used. The command needs Starlette: install
-    crawler-dedup with the extra review.
+    the kept page that it duplicates. Buttons do what `judge`, `restore`, `separate` and `keep` do. The texts are those that
+    the crawl has stored (DEDUP_STORE_TEXT, DEDUP_DROPPED_WARC), or are fetched when you ask for them. INDEX is the
+    directory of the index, or its address on a server; without it, the index of this Scrapy project is used. The command
+    needs Starlette: install crawler-dedup with the extra review.
 
     \b
     Examples:

@@ -45,7 +45,7 @@ def read_texts(source: Path, signer: Signer) -> Iterator[Text]:
             yield text
     if not count:
         raise DedupError(
-            f"{source} holds no main text: neither HTML or text files, nor an index that was made with"
+            f"{source} has no main texts. It must be a folder of HTML or text files, or an index that was made with"
             " DEDUP_STORE_TEXT = True."
         )
 
@@ -88,12 +88,12 @@ def _in_index(directory: Path) -> Iterator[str]:
 @click.command()
 @click.argument("source", type=click.Path(exists=True, file_okay=False, path_type=Path))
 @output_file_option("lexicon", "File to write.")
-@settings_option
+@settings_option("DEDUP_TOKENIZER=bigrams")
 def build(source: Path, output: Path, settings: Sequence[str]) -> None:
     """Count the documents that contain each word.
 
     SOURCE is a folder of HTML or text files, or an index that was made with DEDUP_STORE_TEXT = True. The counts are written
-    to a file, which a scheme reads with its option lexicon=FILE.
+    to a file, which a scheme that weighs words by their rarity reads: DEDUP_SCHEME = "imatch lexicon=FILE", for example.
 
     \b
     Examples:
@@ -113,6 +113,6 @@ def build(source: Path, output: Path, settings: Sequence[str]) -> None:
         built = build_lexicon(texts(), signer.scheme.features_of)
         built.write(output)
     click.echo(
-        f"{output}: {built.documents:,} documents, {len(built.words):,} words, {len(built.shingles):,} common shingles;"
-        f" tokenizer {signer.config.tokenizer}; digest {built.digest}."
+        f"{output}: {built.documents:,} documents, {len(built.words):,} words, {len(built.shingles):,} common word"
+        f" sequences; tokenizer {signer.config.tokenizer}; checksum {built.digest}."
     )

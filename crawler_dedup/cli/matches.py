@@ -51,7 +51,7 @@ _status_option = click.option(
     metavar="TIME",
     default="",
     callback=_parse_since,
-    help="Only matches seen since then: 7d, 2026-11-21 (UTC).",
+    help="Only matches seen since TIME: a time in UTC (2026-11-21), or an age (7d).",
 )
 @json_option
 @click.option("--csv", "as_csv", is_flag=True, help="Print comma-separated values, with a header line.")
@@ -130,8 +130,8 @@ def show(match: int, library: Path) -> None:
 def mark(numbers: Sequence[int], status: Status, library: Path) -> None:
     """Set the status of matches: open, confirmed, dismissed or licensed.
 
-    MATCH is the number of a match, as `works matches` prints it; STATUS is what people say about it. A match keeps its
-    status when its page is seen again.
+    MATCH is the number of a match, as `works matches` prints it; STATUS is your verdict: open (not looked at yet),
+    confirmed (copied), dismissed (no copy) or licensed (allowed). A match keeps it when its page is seen again.
 
     Exit status 1: none of these matches exists.
 

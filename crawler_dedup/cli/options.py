@@ -42,22 +42,15 @@ journal_option = click.option(
     "--journal",
     multiple=True,
     type=click.Path(dir_okay=False, path_type=Path),
-    help="A file of the journal. Can be repeated.  [default: the files beside the index]",
-)
-settings_option = click.option(
-    "--set",
-    "-s",
-    "settings",
-    multiple=True,
-    metavar="NAME=VALUE",
-    help="A setting, as in DEDUP_MAX_DISTANCE=4. Can be repeated.",
+    help="A file of the journal, the record of drops. Can be repeated.  [default: the files beside the index]",
 )
 answers_option = click.option(
     "--output",
     "-o",
     "folder",
     type=click.Path(file_okay=False, path_type=Path),
-    help="Folder of the answers.  [default: INDEX/judged]",
+    help="Folder where your answers (right or wrong) are saved.  [default: judged in the directory of the index, or in"
+    " DEDUP_DIR if the index is on a server]",
 )
 jobs_option = click.option(
     "--jobs",
@@ -70,11 +63,23 @@ jobs_option = click.option(
 )
 json_option = click.option("--json", is_flag=True, help="Print JSON Lines: one JSON object per line.")
 run_option = click.option(
-    "--run", metavar="RUN", default="", help="Only run RUN, a number in `drops --summary` or `index stats`."
+    "--run", metavar="RUN", default="", help="Only this run: its number, as `drops --summary` prints it (00c4f1a2)."
 )
 last_option = click.option("--last", is_flag=True, help="Only the latest run: the one that began last.")
 
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
+
+
+def settings_option(example: str) -> Option:
+    """Return the option for settings; its help has the *example*, which has an effect on the command."""
+    return click.option(
+        "--set",
+        "-s",
+        "settings",
+        multiple=True,
+        metavar="NAME=VALUE",
+        help=f"A setting for this call, such as {example}. Can be repeated.",
+    )
 
 
 def output_file_option(default: str, text: str) -> Option:
@@ -101,6 +106,7 @@ def gather_options(name: str, values: type, *options: Option) -> Option:
         @wraps(command)
         def call(**given: Any) -> Any:
             gathered = values(**{field.name: given.pop(field.name) for field in fields(values)})
+
             return command(**{name: gathered}, **given)
 
         return add_options(*options)(call)

@@ -91,7 +91,9 @@ class TargetOptions:
         return Journals(self.journal) if self.journal else Journals.beside(directory, config.journal)
 
 
-target_options = gather_options("options", TargetOptions, index_argument, journal_option, settings_option)
+target_options = gather_options(
+    "options", TargetOptions, index_argument, journal_option, settings_option("DEDUP_DIR=other")
+)
 """Decorator that gives a command the argument ``options``, :class:`TargetOptions`."""
 
 

@@ -44,17 +44,17 @@ class _Change:
 @click.command()
 @index_argument
 @json_option
-@settings_option
+@settings_option("DEDUP_MAX_DISTANCE=3")
 def replay(index: Location | None, json: bool, settings: Sequence[str]) -> None:
-    """Decide the dropped pages in WARC files again, with other settings.
+    """Try other settings on the dropped pages in WARC files.
 
-    The pages are those that a crawl has stored (DEDUP_DROPPED_WARC). Each is decided twice by the index as it is now: with
-    the present settings, and with those of -s. The command lists what changes, by rule, with three examples of each.
-    Nothing is changed. INDEX is the directory of the index, or its address on a server; without it, the index of this
-    Scrapy project is used.
+    The pages are those that crawls with DEDUP_DROPPED_WARC have saved. For each, the decision is made twice with the index
+    as it is now: with the present settings, and with those of -s. The command lists what would change, by rule, with three
+    examples of each, and changes nothing. INDEX is the directory of the index, or its address on a server; without it, the
+    index of this Scrapy project is used.
 
-    Only DEDUP_MAX_DISTANCE, DEDUP_NEVER_DROP and DEDUP_EXPIRE_DAYS can be replayed: signatures and scopes of kept pages
-    depend on other settings, and the texts of kept pages are not stored.
+    Only DEDUP_MAX_DISTANCE, DEDUP_NEVER_DROP and DEDUP_EXPIRE_DAYS can be tried: other settings change the signatures or
+    scopes of kept pages, too, and these cannot be computed again, because the HTML of kept pages is not stored.
 
     \b
     Examples:

@@ -35,10 +35,10 @@ def report(output: Path, last: bool, run: str, json: bool, options: TargetOption
     """Write a report of what the filter did, as one HTML file.
 
     The report has totals, hosts, rules, the largest groups of duplicates, and how near decisions came to the thresholds. It
-    adds up all runs since the index was emptied, and names each, unless --last or --run chooses one. It needs no network
-    and no other file. Its figures come from the index and its journal, the record of drops beside it. INDEX is the
-    directory of the index, or its address on a server; without it, the index of this Scrapy project is used. The command
-    needs Jinja: install crawler-dedup with the extra report.
+    adds up all runs since a crawl last emptied the index (DEDUP_FRESH), and names each, unless --last or --run chooses one.
+    It needs no network and no other file. Its figures come from the index and its journal, the record of drops. INDEX is
+    the directory of the index, or its address on a server; without it, the index of this Scrapy project is used. The
+    command needs Jinja: install crawler-dedup with the extra report.
 
     \b
     Examples:
@@ -46,14 +46,15 @@ def report(output: Path, last: bool, run: str, json: bool, options: TargetOption
       crawler-dedup report --last -o last-run.html
     """
     require_extra("report", "crawler-dedup report")
+    from crawler_dedup.inspection.journaltable import JournalTable  # noqa: PLC0415  (slow to load)
     from crawler_dedup.report.collector import collect  # noqa: PLC0415  (it needs the extra)
     from crawler_dedup.report.rendering import render  # noqa: PLC0415
 
     target = options.find()
-    run = choose_run(run, last, target.journals)
-    with progress_bars() as start, closing(open_index(target.index)) as pages:
-        read_records, read_journals = start("index", len(pages)), start("journal", target.journals.size)
-        figures = collect(pages, target.journals, run, read_records, read_journals)
+    with closing(open_index(target.index)) as pages, closing(JournalTable()) as table:
+        with progress_bars() as start:
+            table.read(pages, target.journals, start)
+        figures = collect(pages, target.journals, table, choose_run(run, last, table.find_runs))
         content = render(figures, target.config.max_distance, datetime.now(UTC)).encode()
         with open_replacement(output) as file:
             file.write(content)

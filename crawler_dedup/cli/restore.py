@@ -29,9 +29,11 @@ from crawler_dedup.config import PREFIX
 from crawler_dedup.index import opening
 from crawler_dedup.index.location import Location
 from crawler_dedup.index.overrides import Override, OverrideKind, make_override
+from crawler_dedup.inspection.journaltable import JournalTable
 from crawler_dedup.inspection.restore import Restored
 from crawler_dedup.inspection.restore import restore as restore_drops
 from crawler_dedup.inspection.stored import id_of
+from crawler_dedup.journal.reader import read_entries
 from crawler_dedup.urls import without_credentials
 
 if TYPE_CHECKING:
@@ -44,7 +46,12 @@ if TYPE_CHECKING:
 @click.option("--of", "kept", metavar="URL", default="", help="Only duplicates of this kept page.")
 @drop_options
 @click.option("--dry-run", is_flag=True, help="Restore nothing; print what would be restored.")
-@click.option("--now", "spider", metavar="SPIDER", help="Crawl with SPIDER, and only the pages that wait for it.")
+@click.option(
+    "--now",
+    "spider",
+    metavar="SPIDER",
+    help="Crawl at once with SPIDER: only the restored pages, also those of earlier calls, that it has not fetched yet.",
+)
 @click.option("--follow", is_flag=True, help="With --now: follow the links of these pages, too.")
 @feed_options
 @click.option(
@@ -54,7 +61,7 @@ if TYPE_CHECKING:
     "--index", type=IndexType(), help="Directory or address of the index.  [default: that of this Scrapy project]"
 )
 @journal_option
-@settings_option
+@settings_option("DEDUP_DIR=other")
 def restore(  # noqa: PLR0913, PLR0917  (each is an option of the command)
     urls: Sequence[str],
     kept: str,
@@ -70,12 +77,12 @@ def restore(  # noqa: PLR0913, PLR0917  (each is an option of the command)
 ) -> None:
     """Undo wrong drops, and let the next crawl request the pages again.
 
-    URLS are the addresses of dropped pages; the options select drops in the journal. No page represents these pages from
-    now on (as after `crawler-dedup keep`), and the next crawl with the same spider requests them first, with the callback
-    that they had. Each later crawl does this again until a page is handled, answers 404 or 410, or has failed three times.
-    `crawler-dedup keep URL --undo` undoes both.
+    URLS are the addresses of dropped pages; the options select drops in the journal, the record of drops. These pages are
+    never dropped as duplicates from now on (as after `crawler-dedup keep`), and the next crawl with the same spider
+    requests them first, with the callback that they had. Later crawls request a page again until its callback and its items
+    went well, it answers 404 or 410, or it has failed three times. `crawler-dedup keep URL --undo` takes all of this back.
 
-    --now crawls the pages at once, and writes their items to the feeds and pipelines of the project and to the files of -o
+    --now writes the items of the pages to the feeds and pipelines of the project and to the files of -o
     and -O. Their links are left to later crawls, unless --follow is given. -s then sets any setting of Scrapy or of the
     filter.
 
@@ -102,14 +109,18 @@ def restore(  # noqa: PLR0913, PLR0917  (each is an option of the command)
         # Without a crawl, another setting would have no effect, and is refused as by all commands.
         of_filter = [word for word in settings if spider is None or word.startswith(PREFIX)]
         target = TargetOptions(index, journal, of_filter).find(needs_journal=True)
-        selection = wanted.select(target.journals)
-        if urls:  # refused with a sentence; other options select duplicates only
-            selection = replace(selection, events={*selection.events, "unchanged_dropped"})
         addresses = {_bare(url): url for url in urls}
-        with closing(opening.open_to_write(target.index)) as pages, progress_bars() as start:
+        with closing(opening.open_to_write(target.index)) as pages, closing(JournalTable()) as table:
+            with progress_bars() as start:
+                table.read(pages, target.journals, start)
+            selection = wanted.select(table)
+            if urls:  # refused with a sentence; other options select duplicates only
+                selection = replace(selection, events={*selection.events, "unchanged_dropped"})
+            dropped = "event IN ('drop', 'unchanged_dropped')"
+            positions = table.select(f"SELECT file, offset_in_file FROM entries WHERE {dropped} ORDER BY id")  # noqa: S608
             drops = (
                 entry
-                for entry in target.journals.entries(start("reading the journal", target.journals.size))
+                for entry in read_entries(positions)
                 if entry in selection
                 and (not kept or _bare(entry.duplicate_of) == _bare(kept))
                 and (not urls or _bare(entry.url) in addresses)
@@ -119,11 +130,11 @@ def restore(  # noqa: PLR0913, PLR0917  (each is an option of the command)
                 pages,
                 drops,
                 int(time.time()),
-                start("reading the index", len(pages)),
+                is_kept=table.is_kept,
                 is_stored=lambda entry: id_of(entry) in read_stored(),
                 is_dry=dry_run,
             )
-        print_damage(target.journals.damaged)
+        print_damage(table.damaged)
         is_complete = _print_result(result, addresses, is_dry=dry_run, is_on_stderr=feeds.use_stdout)
     if crawl is not None:
         restored = _crawl(*crawl, of_spider)
@@ -142,10 +153,12 @@ def _print_result(result: Restored, addresses: dict[str, str], *, is_dry: bool, 
     for entry in result.restored:
         echo(f"{printable(entry.url)}  ← {printable(entry.duplicate_of)}  spider {printable(entry.spider)}")
         if entry.request is None:
-            echo("  An earlier version did not record its request: its callback is `parse`.")
+            echo("  An earlier version of crawler-dedup recorded this drop without its callback: `parse` is called.")
         elif entry.request.left_out:
             names = printable(", ".join(entry.request.left_out))
-            echo(f"  The request is repeated without {names}: only short JSON without passwords is recorded.")
+            echo(
+                f"  The new request lacks {names}: of meta and cb_kwargs, only short JSON without passwords is recorded."
+            )
     for entry, reason in result.refused:
         click.echo(f"{printable(entry.url)} cannot be restored: {printable(reason)}", err=True)
     known = {_bare(entry.url) for entry in (*result.restored, *(entry for entry, _ in result.refused))}
@@ -195,11 +208,11 @@ def _crawl(spider: type[Spider], settings: Settings, arguments: Mapping[str, str
 _index_option = click.option(
     "--index", type=IndexType(), help="Directory or address of the index.  [default: that of this Scrapy project]"
 )
-_undo_option = click.option("--undo", is_flag=True, help="Remove the overrides that the same arguments have set.")
+_undo_option = click.option("--undo", is_flag=True, help="Undo an earlier call with the same arguments.")
 
 
 def _options(command: Callable[..., Any]) -> Callable[..., Any]:
-    return _undo_option(_index_option(settings_option(command)))
+    return _undo_option(_index_option(settings_option("DEDUP_DIR=other")(command)))
 
 
 @click.command()
@@ -214,7 +227,7 @@ def keep(
     """Never drop a page, or the pages below an address, as a duplicate.
 
     URLS are the addresses of pages, as the crawl knew them (after redirections); an address for --below ends with a slash.
-    This holds from the next page on, also in running crawls, for all spiders that use the index. With DEDUP_REVISIT =
+    The command takes effect at once, also in running crawls, for all spiders that use the index. With DEDUP_REVISIT =
     "drop", a page that is unchanged since an earlier crawl is still dropped.
 
     \b
@@ -240,9 +253,9 @@ def keep(
 def separate(
     urls: Sequence[str], file: Path | None, index: Location | None, settings: Sequence[str], *, undo: bool
 ) -> None:
-    """Never let one of two pages represent the other.
+    """Never drop one of two pages as a duplicate of the other.
 
-    URLS are the addresses of two pages, as the crawl knew them. Another page may still represent either of them.
+    URLS are the addresses of two pages, as the crawl knew them. Either may still be dropped as a duplicate of a third page.
 
     \b
     Examples:
@@ -262,7 +275,7 @@ def separate(
 @index_argument
 @json_option
 def overrides(index: Location | None, *, json: bool) -> None:
-    """List the overrides that `keep`, `separate` and `restore` have set.
+    """List the overrides: what `keep`, `separate` and `restore` have set.
 
     INDEX is the directory of the index, or its address on a server; without it, the index of this Scrapy project is used.
     The addresses in DEDUP_NEVER_DROP are not listed.

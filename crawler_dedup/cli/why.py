@@ -42,7 +42,7 @@ _LISTED = 10
 @click.option(
     "--fetch",
     is_flag=True,
-    help="Fetch the page again, and compare it with its representative, or with the most similar kept page.",
+    help="Fetch the page again, and compare it with the kept page that it duplicates, or with the most similar one.",
 )
 @click.option("--all", "everything", is_flag=True, help=f"List all duplicates, not only {_LISTED}.")
 @json_option
@@ -104,9 +104,7 @@ def _find_history(url: str, target: Target) -> tuple[AddressHistory, Config, Map
     """
     with closing(opening.open_index(target.index)) as pages, closing(JournalTable()) as table:
         with progress_bars() as start:
-            table.read_index(pages, start("reading the index", len(pages)))
-            table.read_journals(target.journals, advance=start("reading the journal", target.journals.size))
-            table.find_last()
+            table.read(pages, target.journals, start)
         history = find_history(url, pages, table)
         if len(history.similar) == 1:
             history = find_history(history.similar[0], pages, table)
@@ -271,7 +269,7 @@ def _print_similar(page: PageHistory, history: AddressHistory) -> None:
     if page.similar:
         command = printable(shlex.join(["crawler-dedup", "compare", history.url, page.similar]))
         click.echo(f"The most similar kept page is {printable(page.similar)}.")
-        click.echo(f"`{command}` shows what each lacks of the other.")
+        click.echo(f"`{command}` shows what each page has that the other lacks.")
     elif not history.overrides:  # with one, the page is perhaps not compared
         click.echo("No other kept page is similar.")
 

@@ -178,7 +178,7 @@ def export_(library: Path, output: Path) -> None:
 def import_(file: Path, library: Path) -> None:
     """Add the works of an exported library to a library.
 
-    FILE is what `works export` has written. A work replaces the work in the library that was made from the same file.
+    FILE is what `works export` has written. If the library has a work from a file with the same path, that is replaced.
 
     \b
     Examples:
@@ -205,8 +205,8 @@ def check(inputs: Sequence[str], library: Path, json: bool, jobs: int) -> None:
 
     INPUT is a text, Markdown, HTML or EPUB file, a folder of them, a WARC, WACZ, JSON Lines or Parquet file, an address, a
     text file that contains only addresses, or the directory of an index that was made with DEDUP_STORE_TEXT = True. Each
-    page is compared with all works. Matches are stored beside the library; a match that is known is updated. Positions are
-    counted in characters of the text of a page and of a work.
+    page is compared with all works. Matches are stored beside the library; a match that is known is updated. In the
+    output of --json, a start or an end is counted in characters of the text of the page or of the work.
 
     Exit status 0: there is no new match. 1: there are new matches. 2: there are none, and an input could not be read.
 

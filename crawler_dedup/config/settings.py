@@ -302,7 +302,7 @@ def default_scope(config: Config) -> str:
         return str(config.scope)
     raise ConfigError(
         f"DEDUP_SCOPE = {config.scope!r} needs the requests and responses of a crawl, and there is no crawl here: give the"
-        " scope of the pages, or set DEDUP_SCOPE to domain, language or global."
+        " scope of the pages (--scope, scope=), or set DEDUP_SCOPE to domain, language or global."
     )
 
 

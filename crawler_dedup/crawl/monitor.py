@@ -258,13 +258,7 @@ class Monitor:
 
     def log_throttled(self, kind: str, level: int, message: str, *args: object, exc_info: Any = None) -> None:
         """Log a line of *kind* at *level* if none was logged for a minute, otherwise at DEBUG."""
-        held_back = self._throttle.due(kind)
-        if held_back is None:
-            self.log(logging.DEBUG, message, *args)
-        elif held_back:
-            self.log(level, f"{message} (and %d more since the last such line)", *args, held_back, exc_info=exc_info)
-        else:
-            self.log(level, message, *args, exc_info=exc_info)
+        self._throttle.log(self.log, kind, level, message, *args, exc_info=exc_info)
 
     def log_line(self, name: str, level: int, text: str) -> None:
         """Log a line of a worker, as from its logger *name*."""

@@ -13,7 +13,6 @@ from scrapy import signals
 from scrapy.exceptions import IgnoreRequest
 from scrapy.http import Headers, HtmlResponse, Request, Response
 
-from crawler_dedup.crawl.background import run_in_own_thread
 from crawler_dedup.crawl.gate import META_SCHEDULED
 from crawler_dedup.crawl.monitor import Monitor
 from crawler_dedup.crawl.requests import describe_request
@@ -21,6 +20,7 @@ from crawler_dedup.crawl.workers import Workers
 from crawler_dedup.decision import Decision, DroppedRequest
 from crawler_dedup.errors import DedupError
 from crawler_dedup.system.extras import has_extra
+from crawler_dedup.system.threads import run_in_own_thread
 from crawler_dedup.urls import without_credentials
 from crawler_dedup.worker.messages import EndRestorations, KeepAddress, ListRestorations, RestoredRequests
 

@@ -76,4 +76,4 @@ class OpenRun:
             )
         finally:
             self.store.close()
-            self.run.release()
+            self.run.release(is_over=all_stored)

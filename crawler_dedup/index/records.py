@@ -13,11 +13,12 @@ from crawler_dedup.index.layout import decode_struct
 from crawler_dedup.index.limits import MAX_ALIASES, MAX_ALSO_AT
 from crawler_dedup.signedpage import NAME_BYTES, Count, SignedPage, hash_page_key, is_well_formed
 
-KEY_BYTES = 20
+KEY_BYTES = 12
 """Length of the key of a kept page, in bytes."""
 
 _REMEMBERED = 512  # keys of pages: each is needed several times
 
+Time = Annotated[int, msgspec.Meta(le=(1 << 63) - 1)]
 RunNumber = Annotated[int, msgspec.Meta(ge=0, lt=1 << 32)]
 Aliases = Annotated[tuple[bytes, ...], msgspec.Meta(max_length=MAX_ALIASES)]
 Addresses = Annotated[tuple[str, ...], msgspec.Meta(max_length=MAX_ALSO_AT)]
@@ -42,9 +43,9 @@ class Record(msgspec.Struct, frozen=True, array_like=True):
     page: SignedPage
     run: RunNumber = 0
     claim: Count = 0
-    filed: int = 0
-    seen: int = 0
-    settled: int = 0
+    filed: Time = 0
+    seen: Time = 0
+    settled: Time = 0
     is_representative: bool = True
     aliases: Aliases = ()
     is_dry: bool = False
@@ -68,7 +69,7 @@ def checked(record: Record) -> Record:
 
 
 def shorten_key(key: str) -> str:
-    """Return the 40 hexadecimal digits that are the key of a kept page: *key* itself if it has this form, else its hash."""
+    """Return the 24 hexadecimal digits that are the key of a kept page: *key* itself if it has this form, else its hash."""
     if len(key) == 2 * KEY_BYTES:
         try:
             if bytes.fromhex(key).hex() == key:
@@ -99,8 +100,14 @@ _decode_packed = msgspec.msgpack.Decoder(tuple[_Key, Record]).decode
 def pack(record: Record) -> bytes:
     """Return *record* in the form of the database: the bytes of its key, and its fields, without defaults at the end."""
     page = msgspec.structs.replace(record.page, key="", links_followed=False)
-    fields = [_strip_defaults(page), *_strip_defaults(record)[1:]]
+    fields = [_strip_defaults(page), *_strip_defaults(_swap_times(record))[1:]]
     return encode((bytes.fromhex(shorten_key(record.page.key)), fields))
+
+
+def _swap_times(record: Record) -> Record:
+    """Replace the later times by what differs from *filed*, which takes few bytes, or these by the times."""
+    filed = record.filed
+    return msgspec.structs.replace(record, seen=record.seen ^ filed, settled=record.settled ^ filed)
 
 
 def _strip_defaults(struct: msgspec.Struct) -> list[Any]:
@@ -115,7 +122,8 @@ def _strip_defaults(struct: msgspec.Struct) -> list[Any]:
 def unpack(content: bytes | memoryview) -> Record:
     """Return the record that is stored as *content*; raise :class:`msgspec.DecodeError` for anything else."""
     key, record = decode_struct(_decode_packed, content)
-    return checked(msgspec.structs.replace(record, page=msgspec.structs.replace(record.page, key=key.hex())))
+    page = msgspec.structs.replace(record.page, key=key.hex())
+    return checked(_swap_times(msgspec.structs.replace(record, page=page)))
 
 
 def unpack_sound(content: bytes | memoryview) -> Record | None:

@@ -105,12 +105,12 @@ class Run:
         """Whether the run is still alive; false in a child process of the one that keeps it alive."""
         return self._lock is None or self._lock.is_held
 
-    def show_life(self) -> bool:
-        """Show others that the run is alive, and return whether it is. In a directory the lock that it holds shows this."""
-        return self.is_held
+    def release(self, *, is_over: bool = True) -> None:  # noqa: ARG002  (a lock belongs to one process)
+        """End the life of the run, if this process keeps it alive. Idempotent.
 
-    def release(self) -> None:
-        """End the life of the run, if this process keeps it alive. Idempotent."""
+        Args:
+            is_over: whether the run is over; if not, other processes that share it may keep it alive.
+        """
         if self._lock is not None:
             self._lock.release()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -18,7 +19,7 @@ from crawler_dedup.inspection.compare import (
     compare_signatures,
     inspect_page,
 )
-from crawler_dedup.journal.entry import Entry
+from crawler_dedup.inspection.journaltable import IS_DUPLICATE, JournalTable, number_of
 from crawler_dedup.journal.reader import Journals
 from crawler_dedup.rules.matcher import Comparing, RuleMatcher, pair_of
 from crawler_dedup.rules.pair import Pair
@@ -90,11 +91,9 @@ def find_sites(pages: Index, journals: Journals, scope: str, new: str, kept: str
     Raises:
         DedupError: index or journal cannot be read.
     """
-    last: Entry | None = None
-    for entry in journals.entries():
-        is_decision = entry.is_duplicate and (entry.scope, entry.url, entry.duplicate_of) == (scope, new, kept)
-        if is_decision and (last is None or entry.time >= last.time):
-            last = entry
+    with closing(JournalTable()) as table:
+        table.read_journals(journals)
+        last = table.find_latest(f"pair = ? AND {IS_DUPLICATE}", [number_of(scope, new, kept)])
     return find_sites_now(pages, scope, new, kept) if last is None else find_sites_then(pages, last)
 
 

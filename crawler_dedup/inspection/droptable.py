@@ -185,11 +185,8 @@ class DropTable(JournalTable):
     def drop_of(self, entry: Entry, doubts: Sequence[str] = ()) -> Drop:
         """Return the drop of an entry, with what the index has about both pages."""
         title, key, filed = self.find_kept(entry)
-        of_entry = [number_of(entry.scope, entry.url), entry.seconds, entry.event]
-        query = f"SELECT {IS_KEPT} FROM (SELECT ? AS page, ? AS seconds, ? AS event) AS entries"  # noqa: S608
-        ((is_kept,),) = self.select(query, of_entry)
         number = number_of(entry.scope, entry.url, entry.duplicate_of)
-        return Drop(number, entry, title, key, doubts, filed > entry.seconds, bool(is_kept))
+        return Drop(number, entry, title, key, doubts, filed > entry.seconds, self.is_kept(entry))
 
     def names(self, column: str) -> list[str]:
         """Return the different values of ``rule``, ``spider`` or ``run``; of runs the latest first."""

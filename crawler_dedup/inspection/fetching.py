@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import threading
 from codecs import BOM_UTF8
-from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeout
 from contextlib import closing
 from dataclasses import dataclass
@@ -20,6 +18,7 @@ from w3lib.encoding import html_to_unicode, http_content_type_encoding
 from crawler_dedup.errors import DedupError
 from crawler_dedup.signing.parsing import is_charset
 from crawler_dedup.system.files import read_maybe_gzipped
+from crawler_dedup.system.threads import call_in_thread
 
 if TYPE_CHECKING:
     from crawler_dedup.warc.droppedpage import DroppedPage
@@ -92,19 +91,10 @@ def fetch_page(url: str, max_bytes: int) -> FetchedPage:
 
     Raises :class:`DedupError` as :func:`load_page` does, and if the status is not 200.
     """
-    page: Future[FetchedPage] = Future()
-
-    def work() -> None:
-        try:
-            page.set_result(_fetch(url, max_bytes))
-        except BaseException as error:
-            page.set_exception(error)
-
     # The page is fetched in a thread, which is abandoned after a minute: a server that sends a byte of its headers now and
     # then, or one interim response after another, keeps the connection from ever timing out.
-    threading.Thread(target=work, name="crawler-dedup-fetch", daemon=True).start()
     try:
-        return page.result(_MAX_SECONDS)
+        return call_in_thread(_fetch, url, max_bytes).result(_MAX_SECONDS)
     except FutureTimeout:
         raise DedupError(f"{url} cannot be fetched: it takes longer than {_MAX_SECONDS:.0f} seconds.") from None
 

@@ -19,9 +19,9 @@ from crawler_dedup.errors import DedupError
 from crawler_dedup.index import opening
 from crawler_dedup.index.index import Index
 from crawler_dedup.index.records import Record
-from crawler_dedup.journal.entry import DUPLICATES, OUTCOMES, Entry, decode_entry
+from crawler_dedup.journal.entry import DUPLICATES, OUTCOMES, Entry
 from crawler_dedup.journal.reader import Journals, RunPeriods, read_entries, read_lines
-from crawler_dedup.system.callbacks import Advance, ignore_progress
+from crawler_dedup.system.callbacks import Advance, Start, ignore_progress
 from crawler_dedup.urls import host_of, is_of_host
 
 _OF_ENTRIES = (
@@ -40,13 +40,13 @@ IS_KEPT = (
 )
 """Whether the page of a drop was kept since then. What only a dry run keeps is lost to crawls that drop."""
 IS_DUPLICATE = f"event IN {DUPLICATES}"
-_IS_OUTCOME = f"event IN {OUTCOMES}"  # as in the index of the database, which is used for these words only
+IS_OUTCOME = f"event IN {OUTCOMES}"  # as in the index of the database, which is used for these words only
 _SCHEMA = f"""
 PRAGMA cache_size = -32000;
 PRAGMA journal_mode = OFF;
 PRAGMA synchronous = OFF;
 CREATE TABLE entries (id INTEGER PRIMARY KEY, is_last DEFAULT FALSE, {", ".join(_COLUMNS)});
-CREATE INDEX outcomes_of_page ON entries (page, time) WHERE {_IS_OUTCOME};
+CREATE INDEX outcomes_of_page ON entries (page, time) WHERE {IS_OUTCOME};
 CREATE INDEX entries_of_kept ON entries (kept_page);
 CREATE INDEX entries_of_pair ON entries (pair) WHERE is_last;
 CREATE TABLE pages ({", ".join(_OF_PAGES)});
@@ -54,10 +54,10 @@ CREATE INDEX pages_by_number ON pages (page);
 """
 IS_OUTDATED = (
     f"(event = 'mark' AND ({IS_KEPT} OR (SELECT later.run != entries.run AND later.time > entries.time"  # noqa: S608
-    f" FROM entries AS later WHERE later.page = entries.page AND later.{_IS_OUTCOME} ORDER BY later.time DESC LIMIT 1)))"
+    f" FROM entries AS later WHERE later.page = entries.page AND later.{IS_OUTCOME} ORDER BY later.time DESC LIMIT 1)))"
 )
 """Whether an entry is a mark that no longer counts: another run has decided about the page later."""
-_IS_NEW = f"{_IS_OUTCOME} AND {IS_DUPLICATE} AND (:known = 0 OR page IN (SELECT page FROM entries WHERE id > :known))"  # noqa: S608
+_IS_NEW = f"{IS_OUTCOME} AND {IS_DUPLICATE} AND (:known = 0 OR page IN (SELECT page FROM entries WHERE id > :known))"  # noqa: S608
 _FIND_LAST = (
     f"UPDATE entries SET is_last = time >= :emptied AND NOT {IS_OUTDATED} AND id IN (SELECT id FROM (SELECT id,"  # noqa: S608
     f" row_number() OVER (PARTITION BY page ORDER BY time DESC, id DESC) AS recency FROM entries WHERE {_IS_NEW})"
@@ -95,6 +95,12 @@ class JournalTable:
     def damaged(self) -> Mapping[Path, int]:
         """How many lines of each file cannot be read."""
         return self._damaged + Counter(self._cut_off)
+
+    def read(self, pages: Index, journals: Journals, start: Start) -> None:
+        """Read the pages of the index, and the journals."""
+        self.read_index(pages, start("reading the index", len(pages)))
+        self.read_journals(journals, advance=start("reading the journal", journals.size))
+        self.find_last()
 
     def read_index(self, pages: Index, advance: Advance = ignore_progress) -> None:
         """Read the pages of the index. Call it before :meth:`read_journals` if doubts are looked for."""
@@ -148,7 +154,7 @@ class JournalTable:
         """Yield the rows of the entries in the part of a file that was not read yet."""
         inode, offset = self._files.get(path, (0, 0))
         self._cut_off.discard(path)
-        for line, entry in read_lines(path, decode_entry, offset):
+        for line, entry in read_lines(path, offset):
             if entry is not None:
                 if entry.event == "emptied":
                     self.emptied = max(self.emptied, entry.time)
@@ -220,6 +226,18 @@ class JournalTable:
             f" AND (NOT {IS_KEPT} OR is_selected(scope, url)) ORDER BY id"
         )
         return read_entries(positions)
+
+    def find_latest(self, where: str, values: Values) -> Entry | None:
+        """Return the latest of the entries that meet a condition in SQL; ``None`` if there is none."""
+        query = f"SELECT file, offset_in_file FROM entries WHERE {where} ORDER BY time DESC, id DESC LIMIT 1"  # noqa: S608
+        return next(read_entries(self.select(query, values)), None)
+
+    def is_kept(self, entry: Entry) -> bool:
+        """Return whether the page of a drop was kept since then."""
+        of_entry = [number_of(entry.scope, entry.url), entry.seconds, entry.event]
+        query = f"SELECT {IS_KEPT} FROM (SELECT ? AS page, ? AS seconds, ? AS event) AS entries"  # noqa: S608
+        ((is_kept,),) = self.select(query, of_entry)
+        return bool(is_kept)
 
     def count(self, where: str, values: Values = ()) -> int:
         """Count the entries that meet a condition in SQL."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import Annotated, Literal, TypeVar
+from typing import Annotated, Literal
 
 import msgspec
 
@@ -130,26 +130,14 @@ class Entry(msgspec.Struct, frozen=True):
         return self.event in DUPLICATES
 
 
-class RunLine(msgspec.Struct):
-    """The fields of an entry about its run."""
-
-    version: int
-    time: str
-    run: str
-    event: str = ""
-    spider: str = ""
-
-
 class _Versioned(msgspec.Struct):
     version: int = VERSION
 
 
 Content = bytes | msgspec.Raw
 """A line of a journal."""
-_Line = TypeVar("_Line", Entry, RunLine)
 _DAMAGED = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 _decode_entry = msgspec.json.Decoder(Entry).decode
-_decode_run = msgspec.json.Decoder(RunLine).decode
 _decode_version = msgspec.json.Decoder(_Versioned).decode
 
 
@@ -159,17 +147,8 @@ def decode_entry(line: Content) -> Entry | None:
     Raises:
         UnknownVersion: another version of this package has written it.
     """
-    return _decode(_decode_entry, line)
-
-
-def decode_run(line: Content) -> RunLine | None:
-    """Read only the fields of a line about its run: as :func:`decode_entry`, in a fifth of the time."""
-    return _decode(_decode_run, line)
-
-
-def _decode(decode: Callable[[Content], _Line], line: Content) -> _Line | None:
     try:
-        decoded = decode(line)
+        decoded = _decode_entry(line)
         version = decoded.version
     except _DAMAGED:
         decoded, version = None, _version_of(line)

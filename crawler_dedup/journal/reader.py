@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import random
 import re
-from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from glob import escape, glob
@@ -15,8 +14,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from crawler_dedup.errors import DedupError
-from crawler_dedup.journal.entry import VERSION, Entry, Event, UnknownVersion, decode_entry, decode_run, parse_time
-from crawler_dedup.system.callbacks import Advance, ignore_progress
+from crawler_dedup.journal.entry import VERSION, Entry, Event, UnknownVersion, decode_entry
 from crawler_dedup.urls import is_of_host
 
 _MAX_RUNS = 100_000
@@ -116,25 +114,12 @@ def describe_runs(count: int, first: float, last: float) -> str:
 _NUMBER = re.compile(r"(\d+)")
 _ANY = "\0"  # occurs in no path
 _OF_THE_INDEX = (".mdb", ".lock")
-_STEP = 1_000  # lines between two calls that report progress
 
 
 _Item = TypeVar("_Item")
-_Line = TypeVar("_Line")
 
 
-def _read(path: Path, decode: Callable[[bytes], _Line], advance: Advance) -> Iterator[_Line]:
-    bytes_read = 0
-    for number, (line, decoded) in enumerate(read_lines(path, decode), 1):
-        yield decoded
-        bytes_read += len(line)
-        if number % _STEP == 0:
-            advance(bytes_read)
-            bytes_read = 0
-    advance(bytes_read)
-
-
-def read_lines(path: Path, decode: Callable[[bytes], _Line], start: int = 0) -> Iterator[tuple[bytes, _Line]]:
+def read_lines(path: Path, start: int = 0) -> Iterator[tuple[bytes, Entry | None]]:
     """Yield each line from the offset *start* on, also decoded.
 
     Raises:
@@ -146,7 +131,7 @@ def read_lines(path: Path, decode: Callable[[bytes], _Line], start: int = 0) -> 
             file.seek(start)
             for line in file:
                 number += 1
-                yield line, decode(line)
+                yield line, decode_entry(line)
     except OSError as error:
         raise DedupError(f"{path} cannot be read: {error}") from None
     except UnknownVersion as error:
@@ -182,12 +167,10 @@ class Journals:
 
     Attributes:
         files: paths in the order of their names, numbers in names by value. Entries of several files are not in time order.
-        damaged: number of unreadable lines in the part of each file that was read so far.
     """
 
     def __init__(self, files: Iterable[Path]) -> None:
         self.files = sorted(set(files), key=_sort_key)
-        self.damaged: Counter[Path] = Counter()
 
     @classmethod
     def beside(cls, directory: Path, name: str) -> Journals:
@@ -202,40 +185,6 @@ class Journals:
     def size(self) -> int:
         """Size of all files in bytes."""
         return sum(path.stat().st_size for path in self.files if path.exists())
-
-    def entries(self, advance: Advance = ignore_progress) -> Iterator[Entry]:
-        """Yield all entries that can be read.
-
-        Args:
-            advance: called with numbers of bytes that were read; their sum is :attr:`size`.
-
-        Raises:
-            DedupError: a file cannot be opened, or was written by a version with another schema.
-        """
-        return self._read(decode_entry, advance)
-
-    def runs(self, advance: Advance = ignore_progress) -> RunPeriods:
-        """Find the runs: arguments and errors are those of :meth:`entries`."""
-        runs = RunPeriods()
-        for line in self._read(decode_run, advance):
-            runs.note(line.run, parse_time(line.time), line.spider)
-        return runs
-
-    def find_emptied(self, advance: Advance = ignore_progress) -> str:
-        """Find when the index was emptied last (ISO 8601, UTC); ``""``: never, or it is not known.
-
-        Arguments and errors are those of :meth:`entries`.
-        """
-        return max((line.time for line in self._read(decode_run, advance) if line.event == "emptied"), default="")
-
-    def _read(self, decode: Callable[[bytes], _Line | None], advance: Advance) -> Iterator[_Line]:
-        self.damaged.clear()
-        for path in self.files:
-            for line in _read(path, decode, advance):
-                if line is None:
-                    self.damaged[path] += 1
-                else:
-                    yield line
 
 
 @dataclass(frozen=True)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 import threading
-import time
 import unicodedata
 from collections import deque
 from contextlib import suppress
@@ -17,7 +17,7 @@ from xxhash import xxh3_64_hexdigest
 
 from crawler_dedup.journal.entry import Entry
 from crawler_dedup.system.files import make_inheriting_directories, private_opener
-from crawler_dedup.system.logs import logger_without_credentials
+from crawler_dedup.system.logs import LogThrottle, logger_without_credentials
 
 
 def journal_path(setting: str, directory: Path | None, began: str = "", spider: str = "") -> Path | None:
@@ -76,7 +76,6 @@ MAX_WAITING = 100_000
 MAX_WAITING_BYTES = 32 << 20
 """Maximum size of the waiting lines in bytes: a line may hold the text of a page."""
 
-_COMPLAINT_SECONDS = 60.0
 _CLOSE_SECONDS = 5.0
 
 
@@ -97,7 +96,7 @@ class JournalWriter:
         # Bytes of all lines so far. Each of the two is changed by one thread only.
         self._bytes_taken_in = self._bytes_written = 0
         self._ending: bytes | None = None  # what the last line of the file lacks; None: it was not looked at
-        self._complained = float("-inf")
+        self._throttle = LogThrottle()
         self._encode = msgspec.json.Encoder().encode
         self._wake = threading.Event()
         with suppress(OSError):  # reported with the first line; not created later: the disk may be unmounted
@@ -144,9 +143,8 @@ class JournalWriter:
         try:
             self._append(b"".join(self._taken))
         except OSError as error:
-            if time.monotonic() - self._complained > _COMPLAINT_SECONDS:
-                self._complained = time.monotonic()
-                logger.warning("The journal %s cannot be written: %s", self._path, error)
+            message = "The journal %s cannot be written: %s"
+            self._throttle.log(logger.log, message, logging.WARNING, message, self._path, error)
             return
         self._bytes_written += sum(map(len, self._taken))
         self._taken.clear()

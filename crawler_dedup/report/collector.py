@@ -1,10 +1,9 @@
-"""Collect the contents of a report from an index and its journals."""
+"""Collect the contents of a report from an index and the table of its journals."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import closing
 from itertools import groupby
 from typing import Any
 
@@ -24,7 +23,6 @@ from crawler_dedup.report.data import (
     Savings,
     WatchdogCase,
 )
-from crawler_dedup.system.callbacks import Advance, ignore_progress
 
 MAX_HOSTS = 25
 """Largest number of hosts that are shown by name."""
@@ -44,24 +42,18 @@ _COUNTS = ", ".join(
 """The fields of :class:`PageCounts`, in their order."""
 
 
-def collect(
-    pages: Index, journals: Journals, run: str = "", advance: Advance = ignore_progress, read: Advance = ignore_progress
-) -> ReportData:
-    """Read *journals*, and then the index.
+def collect(pages: Index, journals: Journals, table: JournalTable, run: str = "") -> ReportData:
+    """Collect the contents of a report.
 
     Args:
+        table: the table of the index and of the journals.
         run: the only run to report, 8 hexadecimal digits; ``""``: all runs.
-        advance: called with the number of records that were read since the last call.
-        read: called with numbers of bytes of the journals that were read.
 
     Raises:
-        DedupError: a journal cannot be read, or neither the journals nor the index contain *run*.
+        DedupError: neither the journals nor the index contain *run*.
     """
     index = IndexInfo(pages.name, pages.header.spec, pages.header.libraries, pages.stored_bytes)
-    with closing(JournalTable()) as table:
-        table.read_journals(journals, advance=read)
-        table.read_index(pages, advance)
-        report = _Collector(table, run).collect(index, journals)
+    report = _Collector(table, run).collect(index, journals)
     if run and not report.run_count:
         raise DedupError(f"There is no run {run}; `crawler-dedup index stats` lists the runs of the index.")
     return report

@@ -174,7 +174,7 @@ class Review:
             return
         with self._lock, closing(open_to_write(self._index)) as pages:
             is_stored = self.is_stored(drop)
-            refused = restore(pages, [drop.entry], int(time.time()), kept=(), is_stored=lambda _: is_stored).refused
+            refused = restore(pages, [drop.entry], int(time.time()), is_stored=lambda _: is_stored).refused
         if refused:
             raise DedupError(f"Your answer is stored, but the page cannot be restored: {refused[0][1]}")
 

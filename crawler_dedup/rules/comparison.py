@@ -55,11 +55,10 @@ class ComparedPair(PagePair):
     @cached_property
     def _near(self) -> range:
         """The places from the heading that names the page to the end of the main text."""
-        main = self._main
-        if not main:
+        if not self._main:
             return range(0)
-        names = [place for place in range(main[0]) if self._blocks[place].traits & _NAMED == _NAMED]
-        return range(max(names, default=main[0]), main[-1] + 1)
+        names = [place for place in range(self._main[0]) if self._blocks[place].traits & _NAMED == _NAMED]
+        return range(max(names, default=self._main[0]), self._main[-1] + 1)
 
     @cached_property
     def is_strict(self) -> bool:
@@ -140,9 +139,8 @@ class ComparedPair(PagePair):
     def is_same_text(self) -> bool:
         """Whether both pages show the same, also as their titles, apart from what their sites repeat."""
         names = {key_of(block.hash) for block in self._blocks if block.traits & _NAME}
-        return (
-            not self.missing and not self.kept_only and names <= self._cover.shown and self._cover.names <= self._shown
-        )
+        has_same_names = names <= self._cover.shown and self._cover.names <= self._shown
+        return has_same_names and not self.missing and not self.kept_only
 
     @cached_property
     def _shown(self) -> frozenset[int]:
@@ -260,9 +258,8 @@ class ComparedPair(PagePair):
         Of two texts that only have the same name, all of the main text is certain: their longer blocks may be those of any
         page. Without a main text, which an extractor may have found in no block, all blocks are certain.
         """
-        longer = [
-            place for place in self._main if not self.signatures_agree or self._blocks[place].size > SHORT
-        ] or self._main
+        by_name = not self.signatures_agree
+        longer = [place for place in self._main if by_name or self._blocks[place].size > SHORT] or self._main
         return range(longer[0], longer[-1] + 1) if longer else range(len(self._blocks))
 
 

@@ -166,7 +166,7 @@ class SiteCounts:
         packed = _decode_counts(content)
         counts._pages, counts._titles = packed.pages, packed.titles
         if len(packed.counters) % 8 or len(packed.once) % _ONCE_BYTES:
-            raise msgspec.DecodeError("the counts of a site have a length that they cannot have")
+            raise msgspec.DecodeError("the counts of a site have an impossible length")
         counts._counters = counters = np.frombuffer(packed.counters, "<u8").copy()  # they are counted in place
         columns = np.zeros((len(packed.once) // _ONCE_BYTES, 4), dtype=np.uint8)
         columns[:, :_ONCE_BYTES] = np.frombuffer(packed.once, np.uint8).reshape(-1, _ONCE_BYTES)

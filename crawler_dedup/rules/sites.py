@@ -21,8 +21,7 @@ from crawler_dedup.signing.cover import pack_cover
 from crawler_dedup.signing.lookup import named_parts, with_keys
 from crawler_dedup.signing.titles import split_title
 
-_CACHED = 256
-_TITLES = 256  # titles whose own parts are cached
+_CACHED = 256  # profiles, and titles whose own parts are cached
 
 
 @dataclass(frozen=True)
@@ -99,7 +98,7 @@ def decode_profile(content: bytes) -> SiteProfile:
     return SiteProfile(packed.number, *map(_unpack_numbers, parts))
 
 
-@lru_cache(maxsize=_TITLES)
+@lru_cache(maxsize=_CACHED)
 def _leave_out_parts(title: str, common: frozenset[int]) -> frozenset[str]:
     return frozenset(part for part in split_title(title) if hash_part(part) not in common)
 
@@ -116,7 +115,7 @@ def _pack_numbers(numbers: Iterable[int]) -> bytes:
 
 def _unpack_numbers(content: bytes) -> frozenset[int]:
     if len(content) % 4:
-        raise msgspec.DecodeError("hashes of a site have a length that they cannot have")
+        raise msgspec.DecodeError("the hashes of a site have an impossible length")
     return frozenset(np.frombuffer(content, dtype="<u4").tolist())
 
 

@@ -17,6 +17,9 @@ from crawler_dedup.signing.blocks import IS_ADDRESS, read_rows
 _IS_HIDDEN, _IS_EMBEDDED, _IS_NAME = 1, 2, 4
 _FLAGS = _IS_HIDDEN | _IS_EMBEDDED | _IS_NAME
 _TRAITS = ((Trait.HIDDEN, _IS_HIDDEN), (Trait.EMBEDDED, _IS_EMBEDDED), (Trait.NAME, _IS_NAME))
+_FLAGS_BY_TRAITS = np.array(
+    [sum([flag for trait, flag in _TRAITS if traits & trait]) for traits in range(256)], np.uint32
+)
 _FILE_BITS = 16
 _REMEMBERED = 128  # pages whose covers are read, because a page represents several others
 
@@ -52,10 +55,8 @@ def pack_cover(blocks: bytes) -> bytes:
     """Return the packed *blocks* of a page (:attr:`SignedPage.blocks`) as a cover, without those that say nothing."""
     rows = read_rows(blocks)
     traits = rows["traits"]
-    keys = rows["hash"] & np.uint32(~_FLAGS & 0xFFFFFFFF)
-    for trait, flag in _TRAITS:
-        keys |= np.where(traits & trait, np.uint32(flag), np.uint32(0))
-    kept = keys[(rows["size"] > 0) | (traits & IS_ADDRESS == Trait.EMBEDDED)]
+    keys = rows["hash"] & ~np.uint32(_FLAGS) | _FLAGS_BY_TRAITS[traits]
+    kept = keys[(rows["size"] > 0) | (traits & IS_ADDRESS == int(Trait.EMBEDDED))]
     kept.sort()
     packed: bytes = kept.astype("<u4").tobytes()
     return packed

@@ -7,7 +7,7 @@ from functools import lru_cache
 
 import msgspec
 import numpy as np
-from xxhash import xxh3_64_intdigest
+from xxhash import xxh3_64_intdigest, xxh32_intdigest
 
 from crawler_dedup.config import Config
 from crawler_dedup.hashes import Numbers
@@ -21,7 +21,7 @@ _BLOCKS = 4
 _CANDIDATES = 64
 _THIN_BUCKET = 1_000  # pages under one title that are read
 _REMEMBERED = 256  # pages whose parts are cached; the title of a hostile page takes 20 KB
-_KEY = np.dtype("<u8")
+_KEY = np.dtype("<u4")
 _NO_KEY = int(Trait.NAME | Trait.EMBEDDED)
 
 
@@ -63,7 +63,7 @@ def with_keys(page: SignedPage, titles: Sequence[Collection[str]], not_own: Coll
     own.sort(key=lambda block: -block.size)  # stable: the first of blocks of equal size
     names = ["\n".join(sorted(parts)) for parts in titles if parts]
     names += [f"{block.hash}" for block in own[:_BLOCKS]]
-    keys = dict.fromkeys(xxh3_64_intdigest(name.encode("utf-8", "replace")) for name in names)
+    keys = dict.fromkeys(xxh32_intdigest(name.encode("utf-8", "replace")) for name in names)
     value = np.array([*keys], dtype=_KEY).tobytes()
     # Pages with one signature are filed under the same keys.
     return msgspec.structs.replace(page, value=value, signature=xxh3_64_intdigest(value, page.signature))

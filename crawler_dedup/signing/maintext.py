@@ -3,8 +3,8 @@
 Whether a text is content depends on its size and on how much of it is inside links, the two most significant features
 (Kohlschütter, Fankhauser and Nejdl, "Boilerplate Detection using Shallow Text Features", WSDM 2010). Short blocks and links
 are content if they make up a series, as the titles of a list do. The main text is the content in the element that has most
-of it, and in those beside it that continue it. Names of classes and the surroundings are ignored, so that the same article
-in another template gives the same text.
+of it, or around it if the element is in the middle of a text, and in those beside it that continue it. Names of classes and
+the surroundings are ignored, so that the same article in another template gives the same text.
 Among several texts, those with the words of the title count for more (Cao et al. 2009, the scheme ``ddw``).
 """
 
@@ -117,7 +117,7 @@ def find_main_blocks(page: Outline, title: str = "") -> MainBlocks:
     name = _find_name(words, page.blocks)
     main = _main_element(held, unlinked, page.parents, name)
     end = _end_of(main, page.parents)
-    more = _find_continuations(page, range(main, end), texts, name)
+    more = _find_text_around(page, range(main, end), texts) | _find_continuations(page, range(main, end), texts, name)
     blocks = [
         block
         for block in _without_repeated(
@@ -130,6 +130,23 @@ def find_main_blocks(page: Outline, title: str = "") -> MainBlocks:
     if titles and title_size < _TITLES_SHARE * other_size:  # links to other articles, below an article
         blocks = [block for block in blocks if id(block) not in titles]
     return MainBlocks(blocks, other_size, sum(linked[main:end]) + sum([linked[group] for group in more]), name)
+
+
+def _find_text_around(page: Outline, main: range, texts: Container[int]) -> set[int]:
+    """Return the groups around the element *main*, a list or a section in the middle of a text, and those between them.
+
+    The text has a paragraph of a hundred letters directly in the element around *main*.
+    """
+    paragraphs = {block.group for block in page.blocks if block.size >= _ENOUGH and not block.level}
+    around, element = set[int](), page.parents[main.start]
+    while element not in main and element in texts and element in paragraphs and element not in around:
+        around.add(element)
+        element = page.parents[element]
+    if not around:
+        return around
+    groups = [block.group for block in page.blocks]
+    places = [at for at, group in enumerate(groups) if group in around or group in main]
+    return {group for group in groups[places[0] : places[-1] + 1] if group not in main}
 
 
 def _find_continuations(page: Outline, main: range, texts: Mapping[int, int], name: Block | None) -> set[int]:

@@ -7,10 +7,14 @@ with the data in a string, a function that is called with the values.
 from __future__ import annotations
 
 import re
+from base64 import urlsafe_b64decode
+from collections import Counter
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from heapq import nlargest
 from html import unescape
 from typing import NamedTuple, cast
+from urllib.parse import unquote
 
 from lxml import etree
 from lxml.html import HtmlElement
@@ -20,22 +24,33 @@ from crawler_dedup.signing.features import size_in_letters
 from crawler_dedup.signing.maintext import MainBlocks
 from crawler_dedup.signing.outline import Outline
 
-# The elements in which React, Vue, Angular, Next, Nuxt, Gatsby and Quasar show a page. They are near the top of the page.
-_ROOT_NAMES = " app app-root react-root root q-app __next __nuxt ___gatsby "
-_IS_ROOT = f"[self::app-root or (@id and contains('{_ROOT_NAMES}', concat(' ', @id, ' ')))]"
+# The elements in which React, Vue, Angular, Next, Nuxt, Gatsby, Quasar, Ember and Svelte show a page. They are near its top.
+_ROOT_NAMES = (
+    " app app-root application ember-app gatsby-focus-wrapper main-app my-app q-app react-app react-root root root-app"
+    " router-outlet router-view spa svelte vue-app ___gatsby __next __nuxt "
+)
+_IS_ROOT = (
+    f"[contains('{_ROOT_NAMES}', concat(' ', translate(@id, 'AMPRSV', 'amprsv'), ' ')) and @id"
+    f" or contains(name(), '-') and contains('{_ROOT_NAMES}', concat(' ', name(), ' '))"
+    " or self::main[not(node())] or @ng-view or @ui-view or @data-reactroot]"
+)
 _APPLICATION_ROOTS = etree.XPath(" | ".join(f"/html/body{'/*' * depth}{_IS_ROOT}" for depth in (1, 2)))
 _UNSHOWN = ("noscript", "script", "style", "template")
 _LABEL = 20  # letters: "Loading…"
 
-_JSON, _PROGRAMS = "json", frozenset(("", "module", "text/javascript", "application/javascript"))
-# A short program that counts visits has none of them.
-_MARK_OF_DATA = re.compile(r"""["']:|: ?["']|\["|",\"""")
-# It is read from the bytes, because looking at each attribute of a tree takes ten times as long.
-_ATTRIBUTE = re.compile(rb"=(?:\"([{\[][^\"]*)|'([{\[][^']*))")
+_TEMPLATE = re.compile(r"\s*(?:<(?!!)|\{\{)")  # a script that is none: markup, which has the same text on each page
+# What is outside of scripts is read from the bytes, because looking at each attribute of a tree takes ten times as long:
+# attributes and comments that begin as data do, also as an argument, with entities, or in base64 ('{"', '[{').
+_BEGIN = rb"(?:[\s\w.]{0,40}+[=(]?+(?:[{\[]|&(?:quot|#34|#123|#91);|%(?:7B|5B|22))|eyJ|W3s)"
+_ATTRIBUTE = re.compile(rb"=(?:\"(%b[^\"]*)|'((?:%b|\")[^']*))" % (_BEGIN, _BEGIN))
+_COMMENT = re.compile(rb"<!--(?!\[if)(%b(?:[^-]++|-(?!->))*)" % _BEGIN)
+# The start tag of an element that a script defines: its name has a hyphen.
+_DEFINED_TAG = re.compile(rb"<[a-zA-Z]+-(?:[^<>\"']++|\"[^\"]*\"?|'[^']*'?)*")
 # A text in quotation marks, which need not end, so that none is searched for an end twice; or another value, after its
 # first character; a name's colon. A set of characters comes first, so that all others are skipped quickly.
 _LITERAL = re.compile(
-    r"[\"'\dtf-](?:(?<=\")([^\"\\\n]*(?:\\.[^\"\\\n]*)*)\"?|(?<=')([^'\\\n]*(?:\\.[^'\\\n]*)*)'?"
+    r"[\"'`\dtf-](?:(?<=\")([^\"\\\n]*(?:\\.[^\"\\\n]*)*)\"?|(?<=')([^'\\\n]*(?:\\.[^'\\\n]*)*)'?"
+    r"|(?<=`)([^`\\]*(?:\\.[^`\\]*)*)`?"
     r"|(?<=[:,\[(= \t\r\n{].)((?:(?<=\d)|(?<=-)\d)[\d.]*(?:[eE][+-]?\d+)?|(?<=t)rue\b|(?<=f)alse\b))(\s*:)?",
     re.DOTALL,
 )
@@ -45,9 +60,10 @@ _BEFORE_VALUE = frozenset(":= ")
 _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|(.))", re.DOTALL)
 _CONTROLS = {"n": "\n", "r": "\r", "t": "\t", "b": " ", "f": " "}
 _MARKUP, _WORDS = re.compile(r"<[^<>]*>"), re.compile(r"[\w ]+")
-_MOST_CHARS = 100_000  # what follows is compared as a whole
+_MOST_CHARS = 1_000_000  # what follows is compared as a whole
 _MOST_NESTED = 3
 _LEAST_SPACES = 2
+_SERIES = 16
 _SHARE = 1 / 2
 _MOST_SOUGHT = 8
 _MOST_ROWS = 64
@@ -105,18 +121,30 @@ def find_data(tree: HtmlElement, body: bytes, outline: Outline, main: MainBlocks
     """
     elements = (element for element in tree.getroottree().getroot().iter("script") if element.text)
     scripts = [(element.text, element.get("type", "").strip().lower()) for element in elements]
-    attributes = _ATTRIBUTE.findall(body)
-    if not (is_thin or attributes) and sum([_most_letters(text) for text, _ in scripts]) <= _SHARE * main.size:
+    outside = [*map(b"".join, _ATTRIBUTE.findall(body)), *_COMMENT.findall(body)]
+    outside += [_ATTRIBUTE.sub(b"", tag) for tag in _DEFINED_TAG.findall(body)]
+    if not (is_thin or outside) and sum([_most_letters(text) for text, _ in scripts]) <= _SHARE * main.size:
         return []  # true for most pages
-    attribute_data = b"\n".join([double or single for double, single in attributes])
-    pieces = [text for text, kind in scripts if _JSON in kind or (kind in _PROGRAMS and _MARK_OF_DATA.search(text))]
-    data = "\n".join([*pieces, unescape(attribute_data.decode("utf-8", "backslashreplace"))])
-    values = _read_outweighing(data[:_MOST_CHARS], outline, main, is_thin=is_thin)
+    pieces = [text for text, _ in scripts if not _TEMPLATE.match(text)]
+    pieces += [unescape(piece) for piece in b"\0".join(outside).decode("utf-8", "backslashreplace").split("\0")]
+    data = "\n".join(map(_decode, pieces))
+    values = _read_outweighing(data, outline, main, is_thin=is_thin)
     if is_thin and not values:
         data = "\n".join([text for text, kind in scripts if kind == "application/json"])
         values = [*_read(data[:_MOST_CHARS])]
     compared = [*map(_compared, values), data[_MOST_CHARS:]] if values else []
     return _hash_rows(dict.fromkeys(filter(None, compared)))
+
+
+def _decode(text: str) -> str:
+    """Decode a text whose quotation marks are entities or encoded as in addresses, or that is in base64."""
+    if '"' in text:
+        return text
+    text = unquote(unescape(text))
+    if text.startswith(("eyJ", "W3s")):
+        with suppress(ValueError):
+            return urlsafe_b64decode(text + "==").decode()
+    return text
 
 
 def _read_outweighing(data: str, outline: Outline, main: MainBlocks, *, is_thin: bool) -> list[_Value]:
@@ -129,8 +157,10 @@ def _read_outweighing(data: str, outline: Outline, main: MainBlocks, *, is_thin:
     # What takes least time comes first: most pages have less data than text.
     if _most_letters(data) <= size or (not is_thin and _contains(data, main)):
         return []
-    values = [*_read(data)]
-    texts = {_MARKUP.sub(" ", value.text) for value in values if _is_text(value.text)}
+    values = [*_read(data[:_MOST_CHARS])]
+    of_name = Counter([value.name for value in set(values) if _compared(value)])
+    texts = {_MARKUP.sub(" ", value.text) for value in values if _is_text(value.text) or of_name[value.name] >= _SERIES}
+    texts.add(data[_MOST_CHARS:])
     if sum(map(size_in_letters, texts)) <= size or (not is_thin and _contains("\n".join(texts), main)):
         return []
     return values
@@ -157,12 +187,13 @@ def _read(data: str, nested: int = 0) -> Iterator[_Value]:
     """Yield the literals in *data* that are no names of values, also those in texts that contain data."""
     name = ""
     for literal in _LITERAL.finditer(data):
-        double, single, bare, colon = literal.groups()
+        double, single, template, bare, colon = literal.groups()
         begin = literal.start()
         if data[begin - 1 : begin] in _BEFORE_VALUE:
             before = _BACKWARD_NAME.match(data[max(begin - _NAME_CHARS, 0) : begin][::-1])
             name = before[1][::-1] if before else name
-        text = literal[0][:1] + bare if bare is not None else _ESCAPE.sub(_replace_escape, double or single or "")
+        text = double or single or template or ""
+        text = literal[0][:1] + bare if bare is not None else _decode(_ESCAPE.sub(_replace_escape, text))
         if colon:
             name = text
         elif nested < _MOST_NESTED and ('":' in text or '["' in text):

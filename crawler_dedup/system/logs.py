@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import logging
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from crawler_dedup.urls import text_without_credentials
 
@@ -53,7 +55,17 @@ class LogThrottle:
     def __init__(self) -> None:
         self._last: dict[str, _LastLine] = {}
 
-    def due(self, kind: str) -> int | None:
+    def log(self, log: Callable[..., object], kind: str, level: int, message: str, *args: object, **more: Any) -> None:
+        """Call *log* with a line of *kind*: at *level* if none was logged for a minute, otherwise at DEBUG."""
+        held_back = self._due(kind)
+        if held_back is None:
+            log(logging.DEBUG, message, *args, **{**more, "exc_info": None})
+        elif held_back:
+            log(level, f"{message} (and %d more since the last such line)", *args, held_back, **more)
+        else:
+            log(level, message, *args, **more)
+
+    def _due(self, kind: str) -> int | None:
         """Return how many lines of *kind* were held back since the last; ``None`` if this line is held back too."""
         now = time.monotonic()
         last = self._last.get(kind)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import threading
-import time
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -18,7 +18,7 @@ from crawler_dedup.decision import Decision, Verdict
 from crawler_dedup.journal.entry import entry_of
 from crawler_dedup.journal.writer import safe_name
 from crawler_dedup.system.files import make_inheriting_directories, private_opener
-from crawler_dedup.system.logs import logger_without_credentials
+from crawler_dedup.system.logs import LogThrottle, logger_without_credentials
 from crawler_dedup.warc.droppedpage import Drop, DroppedPage, find_files, make_warcinfo, to_warc
 
 logger = logger_without_credentials(__name__)
@@ -27,7 +27,6 @@ MAX_WAITING_BYTES = 32 << 20
 """Maximum memory that waiting pages take while the disk is slow; further pages are lost, and counted."""
 _FILES = 10
 _STEPS = 100
-_COMPLAINT_SECONDS = 60.0
 _CLOSE_SECONDS = 10.0
 
 
@@ -57,7 +56,7 @@ class WarcWriter:
         # Each of these is changed by one thread only.
         self._bytes_taken_in = self._bytes_handled = 0
         self._refused = self._failed = 0
-        self._complained = float("-inf")
+        self._throttle = LogThrottle()
         with suppress(OSError):  # reported with the first page; not created later: the disk may be unmounted
             make_inheriting_directories(directory)
         self._thread = threading.Thread(target=self._write_all, name="crawler-dedup WARC", daemon=True)
@@ -98,9 +97,8 @@ class WarcWriter:
                 self._append(to_warc(page))
             except Exception as error:
                 self._failed += 1
-                if time.monotonic() - self._complained > _COMPLAINT_SECONDS:
-                    self._complained = time.monotonic()
-                    logger.warning("Dropped pages cannot be written to WARC files in %s: %s", self._directory, error)
+                message = "Dropped pages cannot be written to WARC files in %s: %s"
+                self._throttle.log(logger.log, message, logging.WARNING, message, self._directory, error)
             self._bytes_handled += page.size
 
     def _append(self, content: bytes) -> None:

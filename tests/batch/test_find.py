@@ -309,5 +309,5 @@ def test_too_little_memory_for_kept_pages_and_their_keys_is_reported(tmp_path: P
             all_pages = PickedPages(picked, rows.read_contents(rows.texts))
             with pytest.raises(DedupError, match=f"More than {most} kept pages"):
                 list(decide_pages(all_pages, np.arange(40), (), matcher, sites, kept, memory))
-    with pytest.raises(DedupError, match="keys of pages take"):
+    with pytest.raises(DedupError, match="keys by which pages are looked up"):
         find_candidates(rows, None, matcher.scheme, matcher, sites, 25 * 5 * ENTRY_BYTES, ignore_progress)

@@ -96,7 +96,10 @@ def test_files_that_are_not_part_of_a_collection_are_reported(tmp_path: Path) ->
     result = invoke("batch", "sign", folder, "-o", tmp_path / "signed", "-j", 1)
     assert "the name shows no format: 1 file" in result.output
     result = invoke("batch", "sign", second, "-o", tmp_path / "signed", "-j", 1)
-    assert f"{first} was signed by an earlier call, and is no part of {tmp_path / 'signed'} any more." in result.output
+    assert (
+        f"{first} is not among the inputs any more: its signed pages are no longer part of {tmp_path / 'signed'}."
+        in result.output
+    )
 
 
 def test_an_invalid_option_is_reported_before_any_work(tmp_path: Path) -> None:

@@ -295,5 +295,5 @@ def test_a_summary_lists_the_latest_runs(runs: Path) -> None:
     assert "The latest 1 of 3 runs:" in output
     assert "0000000c" in output
     assert "0000000a" not in output
-    assert "The 1 of 2 hosts with most dropped or marked pages:" in output
+    assert "The 1 of 2 hosts with the most dropped or marked pages:" in output
     assert "cannot be combined" in printed_text(invoke("drops", runs, "--summary", "--sample", 3, status=2))

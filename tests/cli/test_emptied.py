@@ -71,7 +71,9 @@ def test_a_summary_shows_the_runs_before_the_index_was_emptied_apart(emptied: Pa
     runs = [(line["run"], line["drops"], line["is_before_emptying"]) for line in lines["run"]]
     assert runs == [(run_of(emptied, number), 1, number == 0) for number in range(3)]
     assert {line["drops"] for line in lines["drop_count"]} == {2}
-    counted, apart = printed_text(invoke("drops", emptied, "--summary")).split("Runs before the index was emptied")
+    counted, apart = printed_text(invoke("drops", emptied, "--summary")).split(
+        "Earlier runs, before the index was emptied"
+    )
     assert run_of(emptied, 0) in apart
     assert "The index was emptied" not in counted.partition("not counted")[0]
 

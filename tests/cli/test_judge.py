@@ -45,13 +45,13 @@ def answers(folder: Path) -> dict[str, int]:
 
 
 def precision_line(right: int, answered: int) -> str:
-    return f"Precision so far: {format_share(Share(right, answered))}, of {answered}."
+    return f"Precision so far: {format_share(Share(right, answered))}, from {answered} answer{'s' * (answered != 1)}."
 
 
 def test_answers_are_recorded_and_their_precision_is_printed_with_its_interval(dropped: Path) -> None:
     result = judge(dropped, "y\nn\ny\ny\ny\ny\n")
     assert list(answers(dropped / "judged").values()) == [1, 0, 1, 1, 1, 1]
-    assert len(re.findall(r"`crawler-dedup separate http\S+ http\S+` lets", result.stdout)) == 1
+    assert len(re.findall(r"`crawler-dedup separate http\S+ http\S+` \(another", result.stdout)) == 1
     precision_lines = [line for line in result.stdout.splitlines() if "Precision" in line]
     expected = [precision_line(right, answered) for right, answered in ((1, 1), (1, 2), (2, 3), (3, 4), (4, 5), (5, 6))]
     assert [line[line.index("Precision") :] for line in precision_lines] == expected

@@ -264,7 +264,7 @@ def test_a_kept_page_is_reported_with_the_most_similar_one_and_the_command_that_
     check_pages(index, {KEPT: kept, url: page, OTHER: article(2)}, DEDUP_ACTION=action)
     assert lines(why(url, index))[-2:] == [
         f"The most similar kept page is {KEPT}.",
-        f"`crawler-dedup compare '{url}' {KEPT}` shows what each lacks of the other.",
+        f"`crawler-dedup compare '{url}' {KEPT}` shows what each page has that the other lacks.",
     ]
     assert lines(why(OTHER, index))[-1] == "No other kept page is similar."
     assert [json_lines("why", each, index, "--json")[0]["similar"] for each in (url, KEPT, OTHER)] == [KEPT, url, ""]

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from crawler_dedup.journal.reader import Journals
 from crawler_dedup.journal.writer import safe_name
+from tests.support.commandline import entries_of
 from tests.support.crawling import WALK, Site, article, html, run_script
 
 DEVICES = ["CON", "nul", "Aux.txt", "com1", "LPT9.log", "COM¹", "nul .x", "CONIN$"]
@@ -72,7 +73,7 @@ def test_the_journal_of_a_spider_with_an_unsafe_name_stays_in_its_directory(tmp_
     pages = {"/first": html(article("one")), "/copy": html(article("one", frame="copy"))}
     with Site(pages) as site:
         run_script(tmp_path, source, {"DEDUP_JOURNAL": "%(name)s.jsonl"}, site=site.url, paths=list(pages))
-    written = Journals([tmp_path / "index" / f"{safe_name('../x')}.jsonl"]).entries()
+    written = entries_of(tmp_path / "index" / f"{safe_name('../x')}.jsonl")
     assert [(entry.event, entry.spider) for entry in written] == [
         ("started", "../x"),
         ("drop", "../x"),

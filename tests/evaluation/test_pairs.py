@@ -325,7 +325,7 @@ def test_grey_pairs_are_not_counted(tmp_path: Path) -> None:
     write_set(tmp_path, copies(1), [pair("0", "0c", "grey")])
     result = evaluated(tmp_path, "--errors", 5)  # no labelled pair is no error
     assert rows(result)["all"] == ["0", "0", "0", "0", "–", "–"]
-    assert "0 wrong pairs" in result.stdout
+    assert "Pairs with a wrong decision: 0" in result.stdout
 
 
 # evaluate
@@ -364,8 +364,8 @@ def test_settings_are_printed_without_a_password(four_outcomes: Path) -> None:
 
 def test_wrong_pairs_are_listed_with_false_duplicates_first(four_outcomes: Path) -> None:
     output = evaluated(four_outcomes, "--errors", 2).stdout
-    header, *blocks = output[output.index("3 wrong pairs") :].strip().split("\n\n")
-    assert header == "3 wrong pairs, 2 of them here:"
+    header, *blocks = output[output.index("Pairs with a wrong") :].strip().split("\n\n")
+    assert header == "Pairs with a wrong decision: 3, of which 2 are shown:"
     false, missed = (block.splitlines() for block in blocks)
     assert false[0].startswith("false, label 0: alike, distance 0")
     assert [line.split()[0] for line in false[1:]] == ["http://a.org/3", "http://a.org/3c"]

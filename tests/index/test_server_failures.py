@@ -10,6 +10,7 @@ from contextlib import closing, suppress
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -23,6 +24,7 @@ from crawler_dedup.index.overrides import make_override
 from crawler_dedup.system.extras import has_extra
 from tests.support.crawling import article
 from tests.support.indexing import ByDistance, first_line, number_of, open_backend, page, running_program, uniform
+from tests.support.indexing import run as run_program
 from tests.support.processes import Process
 from tests.support.servers import Server, serving
 from tests.support.verification import verify
@@ -167,17 +169,25 @@ def test_a_run_ends_regularly_on_a_slow_server(tmp_path: Path, caplog: pytest.Lo
 def test_no_run_counts_as_dead_until_the_server_has_answered_for_a_while_after_an_outage(
     address: ServerAddress, server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """All signs of life expire while a server is stopped or loading for minutes."""
+    """All signs of life expire while a server is stopped for minutes, also if no connection to it is lost."""
+    passed = [0.0]
     monkeypatch.setattr(runs, "RENEWAL_SECONDS", 20)
+    monkeypatch.setattr(runs, "monotonic", lambda: time.monotonic() + passed[0])
     with Deduplicator.open(server.url(), CONFIG) as run:
+        opened: Any = run._opened.run
         with running_program(_CLAIMS, server.url()) as client:
             assert check(run, 2) == BEING_HANDLED
             client.kill()
             client.wait()
-        server.run("CLIENT", "KILL", "TYPE", "normal")
-        server.run("DEL", *(name for name in server.key_names() if name[13:14] == b"l"))
+        monkeypatch.setattr(ServerConnection, "info", lambda *_: {"uptime_in_seconds": "9999"})
+        passed[0] += 100  # the server stops for so long
+        server.run("DEL", *server.key_names("*:l*"))
         assert check(run, 3) == BEING_HANDLED
-        monkeypatch.setattr(runs, "RENEWAL_SECONDS", 0)  # so that the outage was long ago
+        for _ in range(2):
+            opened.show_life()
+            assert check(run, 4) == BEING_HANDLED
+            passed[0] += 15
+        opened.show_life()
         assert check(run, 4) == "new"
 
 
@@ -191,11 +201,65 @@ def test_a_client_that_begins_just_after_the_start_of_a_server_takes_no_run_with
             assert check(run, 2) == BEING_HANDLED
             client.kill()
             client.wait()
-        server.run("DEL", *(name for name in server.key_names() if name[13:14] == b"l"))
+        server.run("DEL", *server.key_names("*:l*"))
         with Deduplicator.open(server.url(), CONFIG) as other:
             assert check(other, 3) == BEING_HANDLED
             monkeypatch.setattr(runs, "RENEWAL_SECONDS", 0)  # so that the start was long ago
             assert check(other, 4) == "new"
+
+
+def test_a_command_that_reads_just_after_the_start_of_a_server_leaves_out_no_page_of_a_run(tmp_path: Path) -> None:
+    """Test that a run without a sign of life does not count as dead then."""
+    with pytest.MonkeyPatch.context() as patch, serving(tmp_path / "server") as server:
+        patch.setattr(runs, "RENEWAL_SECONDS", 20)
+        with closing(open_backend(server.address())) as store, closing(open_backend(server.address())) as reader:
+            run = store.begin_run()
+            store.offer([page(1, 5)], NEAR, RunContext(run.number, 60, clock=run.now)).result()
+            run.release()
+            assert [len(block) for block in reader.records(9, handled_only=True)] == [1]
+            patch.setattr(runs, "RENEWAL_SECONDS", 0)  # so that the start was long ago
+            assert list(reader.records(9, handled_only=True)) == []
+
+
+_KEEPS = """
+    import sys
+    from crawler_dedup import Config, Deduplicator
+    from crawler_dedup.index.redis import runs
+    from tests.support.crawling import article
+
+    runs.BEAT_SECONDS = 3600  # there is only the first sign of life
+    run = Deduplicator.open(sys.argv[1], Config(tokenizer="bigrams"))
+    print("open", flush=True)
+    for line in sys.stdin:
+        print(run.check("http://a.example/1", article("x").encode()).verdict, flush=True)
+"""
+
+
+_EMPTIES = """
+    import sys
+    from crawler_dedup import Config, Deduplicator
+
+    Deduplicator.open(sys.argv[1], Config(tokenizer="bigrams", fresh=True)).close()
+"""
+
+
+def test_a_run_lives_on_when_the_index_is_emptied(address: ServerAddress, server: Server) -> None:
+    with Deduplicator.open(server.url(), CONFIG) as run, running_program(_KEEPS, server.url()) as client:
+        assert run_program(_EMPTIES, server.url()) == (0, "", "")
+        assert settle_in(client) == "new"
+        assert check(run, 2) == "duplicate"
+
+
+def test_a_process_that_leaves_a_run_does_not_end_it_for_the_others(address: ServerAddress, server: Server) -> None:
+    with Deduplicator.open(server.url(), CONFIG) as other:
+        first, second = (Deduplicator.join(server.url(), CONFIG, 7, 0.0, count(at)) for at in (1, 10))
+        assert first.check("http://a.example/1", article("x").encode()).verdict is Verdict.NEW
+        signs = server.key_names("*:l*")
+        second.close(all_stored=False)
+        assert server.key_names("*:l*") == signs
+        first.close()
+        assert len(server.key_names("*:l*")) == len(signs) - 1
+        assert check(other, 2) == "duplicate"
 
 
 @pytest.mark.usefixtures("running_for_long")
@@ -235,12 +299,12 @@ def test_while_the_server_is_away_offers_fail_soon_and_the_index_is_used_again_a
 
 
 def test_a_connection_that_is_closed_while_it_is_idle_costs_no_page(store: Index, server: Server) -> None:
-    run = store.begin_run()
+    run: Any = store.begin_run()
     for number in range(1, 4):
         assert store.offer([page(number, 5)], NEAR, RunContext(run.number)).exception() is None
         server.run("CLIENT", "KILL", "TYPE", "normal")
         time.sleep(0.6)  # as idle as a connection is that a server closes by itself
-        assert run.show_life()
+        run.show_life()
     assert len(store) == 1
     run.release()
 

@@ -40,7 +40,7 @@ def build(source: Path, output: Path, *options: str, status: int = 0) -> Result:
 
 
 def digest_in(output: str) -> str:
-    match = re.search(r"digest ([0-9a-f]{16})\.$", output.strip())
+    match = re.search(r"checksum ([0-9a-f]{16})\.$", output.strip())
     assert match is not None, output
     return match[1]
 
@@ -52,7 +52,7 @@ def built(source: Path, folder: Path) -> Lexicon:
     read = lexicon_of(str(output))
     assert printed_text(result) == (
         f"{output}: {read.documents:,} documents, {len(read.words):,} words,"
-        f" {len(read.shingles):,} common shingles; tokenizer bigrams; digest {read.digest}."
+        f" {len(read.shingles):,} common word sequences; tokenizer bigrams; checksum {read.digest}."
     )
     return read
 
@@ -180,7 +180,7 @@ def test_a_folder_without_a_text_is_refused(tmp_path: Path, files: dict[str, byt
     folder = write(tmp_path / "folder", files)
     folder.mkdir(exist_ok=True)
     refused = printed_text(build(folder, tmp_path / "lexicon", status=2))
-    assert refused.startswith(f"Error: {folder} holds no main text: ")
+    assert refused.startswith(f"Error: {folder} has no main texts. ")
     assert not (tmp_path / "lexicon").exists()
 
 
@@ -233,7 +233,7 @@ def test_an_index_without_texts_is_refused(tmp_path: Path) -> None:
             for number in range(pages):
                 deduplicator.check("http://a.org/{one}", page(text(number)))
         refused = printed_text(build(tmp_path / "index", tmp_path / "lexicon", status=2))
-        assert refused.startswith(f"Error: {tmp_path / 'index'} holds no main text: ")
+        assert refused.startswith(f"Error: {tmp_path / 'index'} has no main texts. ")
         assert "DEDUP_STORE_TEXT = True" in refused
         assert not (tmp_path / "lexicon").exists()
 

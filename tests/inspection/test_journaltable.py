@@ -18,6 +18,33 @@ def entry(url: str, kept: str = "http://a.org/kept", event: Event = "drop", **fi
     return replace(made_entry, **fields)
 
 
+# Reading
+
+
+def test_damaged_lines_are_counted_by_file_and_the_rest_is_read(tmp_path: Path) -> None:
+    for name in (FIRST, SECOND):
+        write(tmp_path / name, [entry(f"http://a.org/{name}")])
+    whole = (tmp_path / FIRST).read_bytes()
+    (tmp_path / FIRST).write_bytes(whole[:40] + b"\n" + whole + b"[]\n\xff\n" + whole + whole[:90])
+    with closing(JournalTable()) as table:
+        for _ in range(3):  # none is counted twice
+            table.read_journals(Journals.beside(tmp_path, "journal-%(time)s.jsonl"))
+        assert [name for (name,) in table.select("SELECT url FROM entries ORDER BY id")] == [
+            *[f"http://a.org/{FIRST}"] * 2,
+            f"http://a.org/{SECOND}",
+        ]
+        assert table.damaged == {tmp_path / FIRST: 4}  # and none in the other file
+
+
+def test_reading_reports_every_byte_once(tmp_path: Path) -> None:
+    write(tmp_path / FIRST, [entry("http://a.org/1")] * 250)
+    calls: list[int] = []
+    with closing(JournalTable()) as table:
+        table.read_journals(journals := Journals([tmp_path / FIRST]), advance=calls.append)
+    assert sum(calls) == journals.size == (tmp_path / FIRST).stat().st_size
+    assert len(calls) > 2
+
+
 # The duplicates of a page
 
 KEPT = "http://a.org/kept"

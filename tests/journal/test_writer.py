@@ -13,7 +13,7 @@ from crawler_dedup import Config, ConfigError
 from crawler_dedup.decision import Decision, DroppedRequest, Match, Verdict
 from crawler_dedup.errors import DedupError
 from crawler_dedup.journal import writer
-from crawler_dedup.journal.entry import Entry, Event, decode_entry, entry_of
+from crawler_dedup.journal.entry import Entry, Event, entry_of
 from crawler_dedup.journal.reader import read_lines
 from crawler_dedup.journal.writer import JournalWriter
 from crawler_dedup.signedpage import SignedPage
@@ -32,7 +32,7 @@ def entry(number: int = 0, event: Event = "drop") -> Entry:
 
 
 def entries(path: Path) -> list[Entry | None]:
-    return [entry for _, entry in read_lines(path, decode_entry)]
+    return [entry for _, entry in read_lines(path)]
 
 
 def pages_of(path: Path) -> list[Entry | None]:

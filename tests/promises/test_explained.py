@@ -13,8 +13,8 @@ from lxml import html
 from crawler_dedup import Config
 from crawler_dedup.index.opening import open_index
 from crawler_dedup.inspection.comparison import find_fetched_lacks, find_sites_then
-from crawler_dedup.journal.reader import Journals
 from crawler_dedup.signing.signer import Signer, config_from_spec
+from tests.support.commandline import entries_of
 from tests.support.crawling import SITE_SPIDER, run_script
 from tests.support.data import DATA, page_id, saved, served
 
@@ -71,7 +71,7 @@ def test_each_line_that_only_a_dropped_page_of_a_real_site_shows_is_named_with_a
     unnamed: list[tuple[str, str]] = []
     with closing(open_index(index)) as pages:
         signer = Signer(config_from_spec(pages.header.spec, Config()))
-        for drop in Journals(index.glob("*.jsonl")).entries():
+        for drop in (entry for path in index.glob("*.jsonl") for entry in entries_of(path)):
             if drop.is_duplicate:
                 new, kept = (saved(tmp_path / "sites" / page_id(SITE, url)) for url in (drop.url, drop.duplicate_of))
                 lacks = find_fetched_lacks(drop, new, kept, signer, find_sites_then(pages, drop))

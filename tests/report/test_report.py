@@ -25,12 +25,14 @@ from crawler_dedup import Config, Deduplicator, SignedPage
 from crawler_dedup.index.lmdb.index import DirectoryIndex
 from crawler_dedup.index.opening import open_index
 from crawler_dedup.index.records import Record
+from crawler_dedup.inspection.journaltable import JournalTable
 from crawler_dedup.journal.entry import VERSION, Entry, Event, run_started
 from crawler_dedup.journal.reader import Journals
 from crawler_dedup.report.collector import collect
 from crawler_dedup.report.data import PageCounts, ReportData
 from crawler_dedup.report.rendering import plain, render
 from crawler_dedup.signedpage import PageKind
+from crawler_dedup.system.callbacks import ignore_progress
 from tests.support.commandline import invoke, json_lines, printed_text, write
 from tests.support.indexing import FILING, clusters
 
@@ -74,8 +76,10 @@ def entry(number: int = 0, event: Event = "drop", **fields: Any) -> Entry:
 
 
 def gathered(directory: Path, run: str = "") -> ReportData:
-    with closing(open_index(directory)) as pages:
-        return collect(pages, Journals.beside(directory, CONFIG.journal), run)
+    journals = Journals.beside(directory, CONFIG.journal)
+    with closing(open_index(directory)) as pages, closing(JournalTable()) as table:
+        table.read(pages, journals, lambda *_: ignore_progress)
+        return collect(pages, journals, table, run)
 
 
 def page_of(directory: Path) -> str:

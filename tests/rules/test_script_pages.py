@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+from base64 import b64encode
 from collections.abc import Callable
 from html import escape
+from urllib.parse import quote
 
 import pytest
 
@@ -30,6 +32,12 @@ def shell(content: str, text: str = CONSENT) -> str:
     return page(SITE, f"{text}<section></section>{content}", MENU)
 
 
+def shown_of(data: str) -> str:
+    """Return what a script shows of a product."""
+    props = json.loads(data)["props"]
+    return " ".join([str(props.get(name)) for name in ("name", "price", "stock", "text")])
+
+
 FORMS: dict[str, Callable[[str], str]] = {
     "JSON": "<script type='application/json'>{}</script>".format,
     "linked data": "<script type='application/ld+json'>{}</script>".format,
@@ -37,7 +45,21 @@ FORMS: dict[str, Callable[[str], str]] = {
     "call with a string": lambda data: f"<script>self.__next_f.push([1,{json.dumps('4:' + data)}])</script>",
     "text that is parsed": lambda data: f"<script>window.state = JSON.parse({json.dumps(data)})</script>",
     "attribute": lambda data: f'<div data-page="{escape(data)}"></div>',
+    "text with encoded quotation marks": lambda data: (
+        f"<script>start(JSON.parse('{data.replace(chr(34), chr(92) + 'x22')}'))</script>"
+    ),
+    "text as in addresses": lambda data: f"<script>start(decodeURIComponent('{quote(data)}'))</script>",
+    "base64": lambda data: f"<script>start(atob('{b64encode(data.encode()).decode()}'))</script>",
+    "template": lambda data: f"<script>show(`<p>{shown_of(data)}</p>`)</script>",
+    "JSON with entities": lambda data: f"<script type='application/json'>{escape(data)}</script>",
+    "other type of JSON": "<script type='fastboot/shoebox'>{}</script>".format,
+    "other type of program": "<script type='text/ecmascript'>state = {}</script>".format,
+    "argument in an attribute": lambda data: f'<div x-data="product({escape(data)})"></div>',
+    "base64 in an attribute": lambda data: f"<div data-state='{b64encode(data.encode()).decode()}'></div>",
     "attribute of an element of its own": lambda data: f"<product-page :product='{escape(data)}'></product-page>",
+    "text in an attribute of such an element": lambda data: f'<product-page text="{shown_of(data)}"></product-page>',
+    "comment": "<code><!--{}--></code>".format,
+    "behind a long program": lambda data: f"<script>{'a[0]=b;' * 20_000}</script><script>state = {data}</script>",
 }
 
 
@@ -87,9 +109,16 @@ def test_data_with_less_text_than_the_page_shows_count_for_nothing(crawl: Crawl)
 
 
 @knowing
+def test_many_values_of_one_name_are_a_text(crawl: Crawl) -> None:
+    for number in range(2):
+        rows = [{"level": 1000 * number + row} for row in range(300)]
+        assert crawl.check(f"/{number}", shell(f"<script>draw({json.dumps(rows)})</script>")).verdict is Verdict.NEW
+
+
+@knowing
 def test_a_template_is_no_data(crawl: Crawl) -> None:
-    crawl.check("/0", shell(f"<script type='text/x-template'>{product('lamp')}</script>"))
-    template = shell(f"<script type='text/x-template'>{product('chair')}</script>")
+    crawl.check("/0", shell(f"<script type='text/x-template'><b title='{sentences('lamp', 90)}'></b></script>"))
+    template = shell(f"<script type='text/x-template'><b title='{sentences('chair', 90)}'></b></script>")
     assert is_duplicate(crawl.check("/1", template), "http://h/0")
 
 
@@ -98,6 +127,9 @@ ROOTS = {
     "with a label": "<div id=root><div class=spinner></div>Loading…</div>",
     "of Next": "<div id=__next><!-- --><noscript><p>Please enable scripts to use this application</p></noscript></div>",
     "of Angular": "<app-root></app-root>",
+    "of AngularJS": "<div ng-view></div>",
+    "of a router": "<router-view></router-view>",
+    "without name": "<main></main>",
 }
 
 

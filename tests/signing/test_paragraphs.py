@@ -237,6 +237,16 @@ def test_an_article_in_several_elements_below_its_name_is_the_main_text() -> Non
         assert "menu" not in text
 
 
+ENTRIES = "".join(f"<li>{paragraph}</li>" for paragraph in PARAGRAPHS)
+
+
+@pytest.mark.parametrize("longer", [f"<ul>{ENTRIES}</ul>", f"<section>{OPENING}{REST}</section>"])
+def test_the_text_around_a_longer_list_or_section_is_main_text(longer: str) -> None:
+    before, after = (sentence(f"around {number}", 18) for number in range(2))
+    page = f"<div>{TEASERS}<p>{before}</p>{longer}<p>{after}</p>{TEASERS}</div>"
+    assert main_text(page).splitlines() == [before, *PARAGRAPHS, after]
+
+
 def test_what_is_not_known_to_continue_an_article_is_not_main_text() -> None:
     for page in [
         "<h1>Ferries</h1><div>{}</div><h2>Read on</h2><div>{}</div>",

@@ -22,7 +22,7 @@ from click.testing import CliRunner, Result
 from crawler_dedup import Config, Decision, Deduplicator, Verdict
 from crawler_dedup.cli import app
 from crawler_dedup.index.opening import open_index
-from crawler_dedup.journal.entry import Entry, Event, decode_entry, entry_of
+from crawler_dedup.journal.entry import Entry, Event, entry_of
 from crawler_dedup.journal.reader import read_lines
 from crawler_dedup.journal.writer import JournalWriter
 from tests.support import processes
@@ -172,7 +172,7 @@ def write(path: Path, entries: Iterable[Entry]) -> None:
 
 def entries_of(path: Path) -> list[Entry]:
     """Return the entries of a journal; a line that cannot be read fails the test."""
-    return [_whole(entry) for _, entry in read_lines(path, decode_entry)]
+    return [_whole(entry) for _, entry in read_lines(path)]
 
 
 def _whole(entry: Entry | None) -> Entry:

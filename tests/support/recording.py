@@ -187,8 +187,11 @@ class _Process:
             return self._deduplicator.submit(pages, claim=claim)
 
     def show_life(self, _: None) -> bool:
-        """Show that the run is alive, as a thread does every second."""
-        return self._deduplicator._opened.run.show_life()
+        """Show that the run is alive, as a thread does every second if the index is on a server."""
+        run: Any = self._deduplicator._opened.run
+        if hasattr(run, "show_life"):
+            run.show_life()
+        return True
 
     def forget(self, url: str) -> int:
         """Forget a page."""

@@ -16,8 +16,8 @@ from pathlib import Path
 
 import pytest
 
-from crawler_dedup.index.layout import RUN_NAME_BYTES
 from crawler_dedup.index.location import ServerAddress, find_location
+from crawler_dedup.index.runs import run_name
 from crawler_dedup.system.extras import has_extra
 
 _SECONDS = 60.0  # a server may have much data to load
@@ -151,8 +151,7 @@ def serving(directory: Path, *options: str) -> Iterator[Server]:
 def end_signs_of_life(address: ServerAddress, run: int) -> None:
     """Let the sign of life of a run on a server expire, as it does if the run gives none for long."""
     from crawler_dedup.index.redis.connection import ServerConnection
-    from crawler_dedup.index.redis.keys import Keys, read_meta
+    from crawler_dedup.index.redis.keys import Keys
 
     with closing(ServerConnection(address)) as connection:
-        keys = Keys(address, read_meta(connection)[0] or b"")
-        connection.call(b"DEL", keys.life(run.to_bytes(RUN_NAME_BYTES, "big")))
+        connection.call(b"DEL", Keys(address, b"").life(run_name(run)))

@@ -54,7 +54,7 @@ def count_records(path: Path) -> int:
 def _schema_of_copy(source: Path, schema: pa.Schema, added: Iterable[str]) -> pa.Schema:
     for name in added:
         if name in schema.names:
-            raise DedupError(f"{source} has a column {name!r} already.")
+            raise DedupError(f"{source} already has a column {name!r}: rename it, or give --mark another name.")
         schema = schema.append(pa.field(name, pa.string()))
     return schema
 

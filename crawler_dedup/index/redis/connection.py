@@ -6,7 +6,6 @@ import os
 import re
 import threading
 from collections.abc import Sequence
-from time import monotonic
 from typing import Any
 
 import redis
@@ -31,18 +30,12 @@ class ServerConnection:
 
     Args:
         seconds: maximum time to wait for an answer.
-
-    Attributes:
-        opened: number of times that the connection was made.
-        since: the time of :func:`time.monotonic` when it was made last.
     """
 
     def __init__(self, address: ServerAddress, seconds: float = ANSWER_SECONDS) -> None:
         self.address = address
-        self.opened = 0
-        self.since = 0.0
         self._process = os.getpid()
-        self._using = threading.Lock()
+        self._using = threading.RLock()
         options: dict[str, Any] = {
             "socket_timeout": seconds,
             "socket_connect_timeout": seconds,
@@ -107,22 +100,25 @@ class ServerConnection:
 
     def ensure(self) -> None:
         """Connect if there is no connection, or if the other end has closed it. Raises :class:`ConnectionLost`."""
-        if self._connection is not None and _is_closed(self._connection):
-            self.close()
-        if self._connection is None:
-            self.call(b"PING")
+        with self._using:
+            if self._connection is not None and _is_closed(self._connection):
+                self.close()
+            if self._connection is None:
+                self.call(b"PING")
 
     def close(self) -> None:
         """Close the connection; the next command makes another one."""
-        if self._connection is not None and os.getpid() == self._process:
-            self._connection.disconnect()
-        self._connection = None
+        if os.getpid() != self._process:
+            return
+        with self._using:
+            if self._connection is not None:
+                self._connection.disconnect()
+            self._connection = None
 
     def _connect(self) -> Any:
         connection = self._pool.make_connection()
         connection.connect()
         self._connection = connection
-        self.opened, self.since = self.opened + 1, monotonic()
         return connection
 
     def _describe(self, error: Exception) -> str:

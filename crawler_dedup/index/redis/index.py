@@ -172,7 +172,7 @@ class ServerIndex(Index):
         self._quick.close()
 
     def join_run(self, number: int, offset: float | None = None) -> ServerRun:  # noqa: ARG002  (each process asks the server)
-        return ServerRun(ServerConnection(self.address), self.header, number)
+        return ServerRun(ServerConnection(self.address), number)
 
     def offer(
         self,
@@ -276,7 +276,7 @@ def _empty(connection: ServerConnection, header: Header) -> None:
         _, epoch, (cursor, names) = connection.run(
             (b"WATCH", keys.meta),
             (b"HGET", keys.meta, b"epoch"),
-            (b"SCAN", cursor or b"0", b"MATCH", keys.meta + b"?*", b"COUNT", _REMOVED),
+            (b"SCAN", cursor or b"0", b"MATCH", keys.meta + b"[^:]*", b"COUNT", _REMOVED),
         )
         if epoch != meta[1]:
             return  # it was emptied once more: the other keys may be those of its new epoch

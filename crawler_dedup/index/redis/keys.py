@@ -37,6 +37,7 @@ class Keys:
     """The names of the keys of an index in one epoch.
 
     Attributes:
+        address: the address of the index.
         META: the fields of :attr:`meta`.
         epoch: the random name that the index got when it was created or last emptied; empty: not known yet.
         meta: the hash with epoch, header and layout.
@@ -51,6 +52,7 @@ class Keys:
     META = b"epoch", b"header", b"layout"
 
     def __init__(self, address: ServerAddress, epoch: bytes) -> None:
+        self.address = address
         self.epoch = epoch
         self.meta = meta_key(address)
         self.prefix = prefix = self.meta + epoch
@@ -73,8 +75,8 @@ class Keys:
         ]
 
     def life(self, run: bytes) -> bytes:
-        """Return the name of the sign of life of a run: the time when it was given, which expires."""
-        return self.prefix + b"l" + run
+        """Return the name of the sign of life of a run, which expires, and stays if the index is emptied."""
+        return self.meta + b":l" + run
 
     def mark(self, client: bytes) -> bytes:
         """Return the name of the key that says how far a client has come with its latest transaction."""

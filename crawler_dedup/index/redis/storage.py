@@ -10,6 +10,7 @@ then, the mark expires with the lock, and the last step is refused as well: a se
 
 from __future__ import annotations
 
+import math
 import secrets
 import time
 from collections.abc import Iterable, Iterator, Sequence
@@ -29,10 +30,9 @@ from crawler_dedup.index.layout import (
     limit_payloads,
 )
 from crawler_dedup.index.location import ServerAddress
-from crawler_dedup.index.redis import runs
-from crawler_dedup.index.redis.connection import Command, ServerConnection, read_time
+from crawler_dedup.index.redis.connection import Command, ServerConnection
 from crawler_dedup.index.redis.keys import Keys, read_epoch, require_epoch
-from crawler_dedup.index.runs import run_name
+from crawler_dedup.index.redis.runs import is_run_alive
 from crawler_dedup.index.storage import Storage
 
 LOCK_SECONDS = 2.0
@@ -52,13 +52,11 @@ class Client:
     Args:
         header: the header that the index must have.
 
-    Raises:
-        IndexUnusable: the server cannot be reached.
-
     Attributes:
         connection: the connection, which only this client uses.
         keys: the names of the keys of the index.
         header: the header of the index.
+        opened: the time of :func:`time.monotonic` when it was made.
     """
 
     def __init__(self, address: ServerAddress, header: Header) -> None:
@@ -67,7 +65,7 @@ class Client:
         self.header = header
         self._name = secrets.token_bytes(8)
         self._marks = count(1)
-        self._began = read_time(self.connection)
+        self.opened = time.monotonic()
 
     def read(self) -> ServerStorage:
         """Return a storage that only reads, each cell as it is then. Raises as :meth:`begin`."""
@@ -128,16 +126,6 @@ class Client:
         return IndexDamaged(
             f"The index in {address} is damaged: {reason}. Export it, and import the file into another ?index=NAME."
         )
-
-    def is_alive(self, run: int) -> bool | None:
-        """Return whether *run* is alive; ``None`` if it may have died before this client was made."""
-        shown = self.connection.call(b"GET", self.keys.life(run_name(run)))
-        if shown is not None:
-            return True if float(shown or 0) > self._began else None
-        # If the server was unavailable a moment ago, the run may not have renewed it yet.
-        server_seconds = float(self.connection.info("server").get("uptime_in_seconds", 0))
-        here_seconds = time.monotonic() - self.connection.since if self.connection.opened > 1 else server_seconds
-        return False if min(server_seconds, here_seconds) >= runs.RENEWAL_SECONDS else None
 
 
 class ServerStorage(Storage):
@@ -263,9 +251,8 @@ class ServerStorage(Storage):
         return self._count
 
     def is_alive(self, run: int) -> bool | None:
-        if self._is_reading:  # a command that only reads ends before a run may have given a sign of life
-            return self._run((b"EXISTS", self.keys.life(run_name(run)))) == [1]
-        return True if run in runs.held_runs() else self._client.is_alive(run)
+        # A command that only reads ends before a run may have given another sign of life.
+        return is_run_alive(self._client.connection, run, -math.inf if self._is_reading else self._client.opened)
 
     def header(self) -> Header | None:
         return self._client.header

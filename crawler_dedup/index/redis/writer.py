@@ -88,7 +88,7 @@ def read_ahead(storage: ServerStorage, txn: Transaction, needs: Sequence[Needs])
     keys = storage.keys
     cells = [
         keys.row(layout.OVERRIDES, OVERRIDES_VERSION),
-        *(keys.row(layout.RUNS, run_name(run)) for run in held_runs()),
+        *(keys.row(layout.RUNS, run_name(run)) for run in held_runs(keys.address)),
     ]
     names, places = [name for need in needs for name in need.names], list[int]()
     for need in needs:

@@ -1,11 +1,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
 
+from crawler_dedup.inspection.journaltable import JournalTable
 from crawler_dedup.journal import reader
 from crawler_dedup.journal.entry import VERSION, Entry, parse_time
 from crawler_dedup.journal.reader import Journals, RunPeriods
@@ -21,7 +23,13 @@ def drop(run: str, time: str, spider: str = "site") -> Entry:
 def runs_in(directory: Path, *files: Sequence[Entry]) -> RunPeriods:
     for name, entries in zip((FIRST, SECOND), files, strict=False):
         write(directory / name, entries)
-    return Journals.beside(directory, "journal-%(time)s.jsonl").runs()
+    return find_runs(directory)
+
+
+def find_runs(directory: Path) -> RunPeriods:
+    with closing(JournalTable()) as table:
+        table.read_journals(Journals.beside(directory, "journal-%(time)s.jsonl"))
+        return table.find_runs()
 
 
 def test_a_run_lasts_from_its_first_line_to_its_last(tmp_path: Path) -> None:
@@ -66,19 +74,6 @@ def test_if_there_are_too_many_runs_the_latest_are_known(monkeypatch: pytest.Mon
     assert many.latest == f"{857:08x}"  # 857 × 7 = 5,999
 
 
-def test_reading_reports_every_byte_once(tmp_path: Path) -> None:
-    write(tmp_path / FIRST, [drop("0000000a", "10:00")] * 2500)
-    with (tmp_path / FIRST).open("ab") as file:
-        file.write(b'{"version":2,"ti')
-    journals = Journals([tmp_path / FIRST])
-    for read in (journals.runs, lambda advance: list(journals.entries(advance))):
-        calls: list[int] = []
-        read(calls.append)
-        assert sum(calls) == journals.size == (tmp_path / FIRST).stat().st_size
-        assert len(calls) > 2
-        assert journals.damaged == {tmp_path / FIRST: 1}
-
-
 def test_each_crawl_names_its_run_in_the_journal(tmp_path: Path) -> None:
     numbers = []
     with Site({"/": html(article("one"))}) as site:
@@ -86,6 +81,6 @@ def test_each_crawl_names_its_run_in_the_journal(tmp_path: Path) -> None:
             done = run_script(tmp_path, WALK, {"DEDUP_DIR": str(tmp_path / "index")}, site=site.url, paths=["/"])
             (line,) = done.lines("INFO", "run ")
             numbers.append(line.split("run ")[1][:8])
-    runs = Journals.beside(tmp_path / "index", "journal-%(time)s.jsonl").runs()
+    runs = find_runs(tmp_path / "index")
     assert [(run, period.spiders) for run, period in runs.in_order()] == [(run, {"walker"}) for run in numbers]
     assert runs.latest == numbers[1]

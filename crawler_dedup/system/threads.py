@@ -12,8 +12,8 @@ _P = ParamSpec("_P")
 _T = TypeVar("_T")
 
 
-async def run_in_own_thread(function: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs) -> _T:
-    """Run *function* in a new daemon thread, which does not keep the process alive, and await the result."""
+def call_in_thread(function: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs) -> Future[_T]:
+    """Call *function* in a new daemon thread, which does not keep the process alive."""
     future: Future[_T] = Future()
     future.set_running_or_notify_cancel()
 
@@ -24,4 +24,9 @@ async def run_in_own_thread(function: Callable[_P, _T], *args: _P.args, **kwargs
             future.set_exception(error)
 
     threading.Thread(target=call, name="crawler-dedup", daemon=True).start()
-    return await asyncio.wrap_future(future)
+    return future
+
+
+async def run_in_own_thread(function: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs) -> _T:
+    """Call *function* as :func:`call_in_thread`, and await the result."""
+    return await asyncio.wrap_future(call_in_thread(function, *args, **kwargs))
