@@ -17,13 +17,13 @@ from crawler_dedup.index.decider import Decider, RunContext
 from crawler_dedup.index.header import FileFigures, Header
 from crawler_dedup.index.jobs import LOCKED, WRITE_SECONDS, wait_for
 from crawler_dedup.index.limits import MAX_CHANGED, MAX_EMPTIED_SITES, MAX_OVERRIDES
-from crawler_dedup.index.openclaims import OpenClaims, end_claim, touch_run
-from crawler_dedup.index.overrides import Override
-from crawler_dedup.index.profiles import SiteFigures, Snapshot, StoredSite, site_key
+from crawler_dedup.index.overrides import KnownOverrides, Override
+from crawler_dedup.index.pending import OpenClaims, end_claim, touch_run
+from crawler_dedup.index.profiles import FrozenProfiles, SiteFigures, Snapshot, StoredSite, site_key
 from crawler_dedup.index.protocols import Filing, Matcher
 from crawler_dedup.index.records import Record
-from crawler_dedup.index.runs import Run, RunEntry, wall_clock
-from crawler_dedup.index.storage import NO_NEEDS, Needs
+from crawler_dedup.index.runs import Alive, Run, RunEntry, wall_clock
+from crawler_dedup.index.storage import NO_NEEDS, Needs, Storage
 from crawler_dedup.index.transaction import Transaction
 from crawler_dedup.signedpage import SignedPage
 from crawler_dedup.system.callbacks import Advance, ignore_progress
@@ -42,29 +42,31 @@ class Index(ABC):
     Attributes:
         changed_at_once: how many pages, sites or overrides one transaction of a command changes.
         header: what the index is.
+        name: name of the index in messages: its location, without user names and passwords.
+
+    Args:
+        frozen: what decisions know about sites, instead of what the index knows; nothing is learned then.
     """
 
     changed_at_once = MAX_CHANGED
     _late = LOCKED
     """What is probably wrong if a transaction does not begin."""
 
-    def __init__(self, header: Header) -> None:
+    def __init__(self, header: Header, name: object, frozen: FrozenProfiles | None) -> None:
         self.header = header
+        self.name = str(name)
+        self._known = KnownOverrides()
+        self._frozen = frozen
         self._open_claims = OpenClaims()
-
-    @property
-    @abstractmethod
-    def name(self) -> str:
-        """Name of the index in messages: its location, without user names and passwords."""
 
     @property
     @abstractmethod
     def stored_bytes(self) -> int:
         """Size of the index in bytes. In a directory it is read in microseconds, on a server with round trips."""
 
-    @abstractmethod
     def measure(self) -> FileFigures | None:
         """Measure the file of the index; return ``None`` if it is on a server."""
+        return None
 
     @abstractmethod
     def close(self) -> None:
@@ -105,6 +107,9 @@ class Index(ABC):
     @abstractmethod
     def _read(self) -> AbstractContextManager[Transaction]:
         """Begin a read transaction, which sees what is stored now."""
+
+    def _make_transaction(self, storage: Storage, alive: Alive) -> Transaction:
+        return Transaction(storage, alive, self._known, self._frozen)
 
     def _now(self) -> int:
         """Return the time by the clock of the index, in seconds since 1970."""

@@ -64,6 +64,7 @@ _FIND_LAST = (
     f" WHERE recency = 1) WHERE {_IS_NEW}"
 )
 
+_LATEST = (1 << 63) - 1  # SQLite stores no larger number, and an imported record may have one
 Values = Sequence[Any] | Mapping[str, Any]
 
 
@@ -259,7 +260,7 @@ def _page_row(record: Record) -> tuple[Any, ...]:
     page = record.page
     return (
         *(number_of(page.scope, page.url), f"{record.run:08x}", page.scope, page.url, host_of(page.url)),
-        *(page.title, page.key, record.filed, record.settled, record.is_dry),
+        *(page.title, page.key, min(record.filed, _LATEST), min(record.settled, _LATEST), record.is_dry),
     )
 
 

@@ -455,4 +455,4 @@ def test_profiles_of_another_configuration_are_refused(tmp_path: Path, profiles:
 
 def test_an_index_is_opened_with_the_tokenizer_of_given_profiles(tmp_path: Path, profiles: Path) -> None:
     with Deduplicator.open(tmp_path / "index", Config(tokenizer="auto"), profiles=profiles) as deduplicator:
-        assert deduplicator.tokenizer == "bigrams"
+        assert deduplicator.config.tokenizer == "bigrams"

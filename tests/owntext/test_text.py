@@ -152,12 +152,13 @@ def test_a_long_heading_is_there_if_a_heading_in_the_same_place_is() -> None:
     assert [line for line in found if line in questions] == [LONG[4], questions[0], LONG[5]]
 
 
-def test_references_below_a_heading_are_there_and_repeated_links_are_not() -> None:
+@pytest.mark.parametrize("head", ["<h2>References</h2>", "<p>References:</p>", "<p>参考：</p>"])
+def test_references_below_a_heading_or_colon_are_there_and_repeated_links_are_not(head: str) -> None:
     references = "".join(f"<li><a href=/{number}>Reference {number}</a>" for number in range(2))
     back = "<p><a href=#top>back to top</a></p>"
     body = back.join(f"<h2>Section {number}</h2><p>{text}</p>" for number, text in enumerate(LONG[:4]))
-    found = text_of(f"<div>{body}<h2>References</h2><ul>{references}</ul></div>").splitlines()
-    assert found[-3:] == ["References", "Reference 0", "Reference 1"]
+    found = text_of(f"<div>{body}{head}<ul>{references}</ul></div>").splitlines()
+    assert found[-2:] == ["Reference 0", "Reference 1"]
     assert "back to top" not in found
 
 

@@ -12,7 +12,6 @@ import msgspec
 import pytest
 
 from crawler_dedup import Config, Deduplicator, IndexDamaged, IndexMismatch, IndexUnusable, SignedPage, transfer
-from crawler_dedup.cli.index import count_contents
 from crawler_dedup.index.lmdb.buckets import Buckets
 from crawler_dedup.index.lmdb.index import DirectoryIndex
 from crawler_dedup.index.overrides import make_override
@@ -72,7 +71,7 @@ class Pages:
     def use(self) -> None:
         """Use the index in every way; only errors of the index are caught."""
         uses: list[Callable[[], object]] = [
-            lambda: count_contents(self.store, lambda _: None),
+            self.store.measure_sites,
             lambda: transfer.export_index(self.store, self.file, lambda _: None),
             *(partial(self.deduplicator.decide, [page]) for page in (*self.copies, *self.own)),
             *(partial(self._claim_and_end, page) for page in self.copies),

@@ -1,49 +1,73 @@
 """The thread that changes an index on a server: jobs that wait share one transaction.
 
-Before the jobs run, what they need is read for all of them together, in a few round trips. A transaction that
-others have overtaken is repeated, so it must be possible to run a job several times.
+A transaction takes a lock, so that nobody else changes the index meanwhile. What its jobs need is read for all of them
+together, in a few round trips, and all changes are made in one step (``MULTI`` … ``EXEC``). The lock expires, so that a
+client that was killed does not stop the others for long. So the last step is refused if the lock has expired (``WATCH``),
+and the transaction is repeated: it must be possible to run a job several times.
+
+The *mark* of the client changes with the last step: if the answer to that is lost, the mark tells whether it was made. A
+server that was stopped makes no change late, because the lock has expired.
 """
 
 from __future__ import annotations
 
+import secrets
+import time
 from collections.abc import Callable, Sequence
+from itertools import count
 from typing import Any
 
 import msgspec
 
 from crawler_dedup.errors import ConnectionLost, IndexUnusable
 from crawler_dedup.index import layout
+from crawler_dedup.index.header import Header
 from crawler_dedup.index.jobs import Job, JobThread
+from crawler_dedup.index.location import ServerAddress
 from crawler_dedup.index.profiles import site_key
 from crawler_dedup.index.records import hash_scope, name_page
+from crawler_dedup.index.redis.connection import Command, ServerConnection
+from crawler_dedup.index.redis.keys import Cell, Keys, Meta
 from crawler_dedup.index.redis.runs import held_runs
-from crawler_dedup.index.redis.storage import Client, ServerStorage
+from crawler_dedup.index.redis.storage import ServerStorage, damaged_error
 from crawler_dedup.index.runs import Alive, run_name
 from crawler_dedup.index.storage import Needs
 from crawler_dedup.index.transaction import OVERRIDES_VERSION, Transaction, number_name
 
 MOST_PAGES = 64
-"""Maximum number of pages about which one job decides: the longer a transaction, the likelier it is overtaken."""
+"""Maximum number of pages about which one job decides: the longer a transaction, the longer others wait."""
+LOCK_SECONDS = 2.0
+"""Seconds after which a lock expires. The lock of each further attempt lasts twice as long."""
 _MOST_JOBS = 16
 _ATTEMPTS = 6
+_LOCK_PAUSE = 0.002
+_LOCK_PATIENCE = 30.0
+_MARK_SECONDS = 60
 
 
 class Writer(JobThread):
     """The thread that changes an index on a server.
 
     Args:
-        client: the client, which only this thread uses from now on.
+        header: the header that the index must have.
         make_transaction: returns a transaction on a storage.
     """
 
-    def __init__(self, client: Client, make_transaction: Callable[[ServerStorage, Alive], Transaction]) -> None:
+    def __init__(
+        self, address: ServerAddress, header: Header, make_transaction: Callable[[ServerStorage, Alive], Transaction]
+    ) -> None:
         super().__init__("crawler-dedup-server")
-        self._client = client
+        self._connection = ServerConnection(address)
+        self._header = header
         self._make_transaction = make_transaction
+        self._name = secrets.token_bytes(8)
+        self._keys = Keys(address)
+        self._marks = count(1)
+        self._opened = time.monotonic()
         self._start()
 
     def _end(self) -> None:
-        self._client.connection.close()
+        self._connection.close()
 
     def _write(self) -> None:
         self._commit(self._take(lambda waiting: min(len(waiting), _MOST_JOBS)))
@@ -57,7 +81,7 @@ class Writer(JobThread):
             for job in jobs:
                 job.future.set_exception(error)
         except msgspec.DecodeError as error:
-            self._fail(jobs, self._client.damaged_error(error))
+            self._fail(jobs, damaged_error(self._connection.address, error))
         except Exception as error:
             self._fail(jobs, error)
         else:
@@ -65,30 +89,73 @@ class Writer(JobThread):
                 job.future.set_result(result)
 
     def _attempt(self, jobs: Sequence[Job]) -> list[Any]:
-        """Run *jobs* in one transaction, and again if others were faster; return their results."""
+        """Run *jobs* in one transaction, and again if its lock expires; return their results."""
         for attempt in range(_ATTEMPTS):
-            storage = self._client.begin(attempt)
-            txn = self._make_transaction(storage, {})
+            meta = lock(self._connection, self._name, LOCK_SECONDS * 2**attempt, self._keys.mark(self._name))
             try:
+                storage = ServerStorage(self._connection, self._header, meta, self._opened)
+                txn = self._make_transaction(storage, {})
                 read_ahead(storage, txn, [job.needs for job in jobs])
                 results = [job.run(txn) for job in jobs]
             except ConnectionLost:
                 raise
-            except Exception:  # perhaps because others have changed the index meanwhile
-                if self._client.commit(storage, ()) or attempt == _ATTEMPTS - 1:  # which releases the lock
+            except Exception:  # perhaps because others have changed the index since the lock has expired
+                if self.make_changes(()) or attempt == _ATTEMPTS - 1:
                     raise
-                continue
-            if self._client.commit(storage, storage.changes()):
-                return results
+            else:
+                if self.make_changes(storage.changes()):
+                    return results
         raise IndexUnusable("Others have changed the index again and again while pages were being decided.")
+
+    def make_changes(self, changes: Sequence[Command]) -> bool:
+        """Make *changes* and release the lock.
+
+        Return false, and change nothing, if the lock has expired.
+
+        Raises:
+            ConnectionLost: it is not known whether the changes were made.
+        """
+        key, value = self._keys.mark(self._name), b"%d" % next(self._marks)
+        mark = (b"SET", key, value, b"EX", _MARK_SECONDS)
+        try:
+            steps = self._connection.run((b"MULTI",), mark, *changes, (b"DEL", self._keys.lock), (b"EXEC",))
+        except ConnectionLost:  # with another mark, what was sent before is refused
+            last = self._connection.call(b"SET", key, b"", b"EX", _MARK_SECONDS, b"GET")
+            return bool(last == value)
+        return steps[-1] is not None
+
+
+def lock(connection: ServerConnection, client: bytes, seconds: float, *watched: bytes) -> Meta:
+    """Take the lock of an index for *client*, and watch it and *watched*; return what describes the index.
+
+    A lock that the client has left behind is taken, too.
+
+    Raises:
+        IndexUnusable: others hold the lock for too long.
+    """
+    keys, until = Keys(connection.address), time.monotonic() + _LOCK_PATIENCE
+    while time.monotonic() < until:
+        *_, holder, meta = connection.run(
+            (b"UNWATCH",),
+            (b"SET", keys.lock, client, b"NX", b"PX", round(1000 * seconds)),
+            (b"WATCH", keys.lock, *watched),
+            (b"GET", keys.lock),
+            (b"HMGET", keys.meta, *Keys.FIELDS),
+            begins=True,
+        )
+        if holder == client:
+            described: Meta = meta
+            return described
+        time.sleep(_LOCK_PAUSE)
+    raise IndexUnusable(f"The index in {connection.address} is locked by another process.")
 
 
 def read_ahead(storage: ServerStorage, txn: Transaction, needs: Sequence[Needs]) -> None:
     """Read the cells that jobs need, as far as that is known, in two steps, the second of which follows from the first."""
     keys = storage.keys
-    cells = [
+    cells: list[Cell] = [
         keys.row(layout.OVERRIDES, OVERRIDES_VERSION),
-        *(keys.row(layout.RUNS, run_name(run)) for run in held_runs(keys.address)),
+        *(keys.row(layout.RUNS, run_name(run)) for run in held_runs(storage.connection.address)),
     ]
     names, places = [name for need in needs for name in need.names], list[int]()
     for need in needs:
