@@ -9,6 +9,7 @@ from typing import NamedTuple
 from crawler_dedup.signing.features import size_in_letters
 
 _LINE_ENDS = ("\n", "\r")
+_LIST = 6  # links; fewer in one line lead to the pages beside this one, or to those above it
 
 
 class Block(NamedTuple):
@@ -44,9 +45,15 @@ class Block(NamedTuple):
 
 
 def read_text(parts: list[str], links: list[slice], hidden: list[slice]) -> tuple[str, int, str]:
-    """Return the text of *parts*, how much of it is in *links*, and the text that is not *hidden*."""
+    """Return the text of *parts*, how much of it is in *links*, and the text that is not *hidden*.
+
+    What separates the links of a list that is written in one line, or with ``<br>``, counts as part of them.
+    """
     text = join_parts(parts)
-    linked = sum([size_in_letters(join_parts(parts[link])) for link in links]) if links else 0
+    if len(links) >= _LIST and not any(map(str.isalnum, "".join(leave_out(parts, links)))):
+        linked = size_in_letters(text)
+    else:
+        linked = sum([size_in_letters(join_parts(parts[link])) for link in links]) if links else 0
     return text, linked, join_parts(leave_out(parts, hidden)) if hidden else text
 
 
