@@ -20,7 +20,7 @@ _T = TypeVar("_T")
 
 WRITE_SECONDS = 30.0
 """Seconds for which a change waits for its transaction."""
-LOCKED = "is locked by another process, or by a long transaction of this one"
+LOCKED = "is being written by another process, or by a long transaction of this one: try again when that has ended"
 """What is probably wrong with an index in a directory if a transaction does not begin in that time."""
 _SHARING_SECONDS = 0.1
 """Seconds that a job waits for others at most if it is not urgent."""

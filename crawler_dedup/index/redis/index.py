@@ -179,7 +179,7 @@ class ServerIndex(Index):
     def _open_storage(self) -> ServerStorage:
         meta = read_meta(self._connection)
         if meta[0] and self._stored not in (None, meta[0]):
-            raise IndexGone(f"The index in {self.address} was emptied meanwhile.")
+            raise IndexGone(f"Another process has emptied the index in {self.address} meanwhile: start again.")
         return ServerStorage(self._connection, self.header, meta)
 
     @contextmanager

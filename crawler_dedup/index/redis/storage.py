@@ -10,9 +10,9 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from crawler_dedup.errors import IndexDamaged, IndexGone, IndexUnusable
+from crawler_dedup.errors import IndexDamaged, IndexGone
 from crawler_dedup.hashes import Numbers
-from crawler_dedup.index.header import Header
+from crawler_dedup.index.header import Header, other_header_error
 from crawler_dedup.index.layout import NUMBER_BYTES, RECORDS, BucketTable, RowTable, limit_payloads
 from crawler_dedup.index.location import ServerAddress
 from crawler_dedup.index.redis.connection import Command, ServerConnection
@@ -47,9 +47,9 @@ class ServerStorage(Storage):
         self._stored, *numbers = meta
         epoch, stored = split_header(self._stored) if self._stored else (b"", None)
         if stored is None:
-            raise IndexGone(f"The index in {connection.address} was removed.")
+            raise IndexGone(f"The index in {connection.address} was removed from its server.")
         if stored != header:
-            raise IndexUnusable(f"The index in {connection.address} was emptied for another configuration meanwhile.")
+            raise other_header_error(connection.address)
         self.connection = connection
         self.keys = Keys(connection.address, epoch)
         self._header = header
@@ -97,7 +97,9 @@ class ServerStorage(Storage):
     def scan(self, table: RowTable) -> Iterator[tuple[bytes, bytes]]:
         yield from self._scan_records() if table == RECORDS else self._scan_hash(table)
         if self.connection.run((b"HGET", self.keys.meta, b"header")) != [self._stored]:
-            raise IndexGone(f"The index in {self.connection.address} was emptied meanwhile.")
+            raise IndexGone(
+                f"Another process has emptied the index in {self.connection.address} meanwhile: start again."
+            )
 
     def _scan_records(self) -> Iterator[tuple[bytes, bytes]]:
         first = 1
