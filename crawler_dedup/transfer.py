@@ -136,7 +136,7 @@ class Export:
             if part == _SITES:
                 site = self._decode(value, StoredSite, "what is known of a site")
                 if not is_readable(site):
-                    raise self.error("what is known of a site is damaged")
+                    raise self.error("the profile of a site is damaged")
                 yield site
 
     def overrides(self) -> Iterator[Override]:

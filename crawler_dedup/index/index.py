@@ -14,7 +14,7 @@ from typing import TypeVar
 from crawler_dedup.decision import Decision
 from crawler_dedup.errors import IndexMissing, IndexUnusable
 from crawler_dedup.index.decider import Decider, RunContext
-from crawler_dedup.index.header import FileFigures, Header
+from crawler_dedup.index.header import FileFigures, Header, other_header_error
 from crawler_dedup.index.jobs import LOCKED, WRITE_SECONDS, wait_for
 from crawler_dedup.index.limits import MAX_CHANGED, MAX_EMPTIED_SITES, MAX_OVERRIDES
 from crawler_dedup.index.overrides import KnownOverrides, Override
@@ -165,7 +165,7 @@ class Index(ABC):
         def job(txn: Transaction) -> list[Decision]:
             decided.clear()
             if txn.header() != self.header:
-                raise IndexUnusable(f"The index in {self.name} was emptied for another configuration meanwhile.")
+                raise other_header_error(self.name)
             now = touch_run(txn, context)
             decider = Decider(txn, matcher, context, now=now)
             decided.extend(decider.decide(page, (aliases or {}).get(page.key, "")) for page in pages)
@@ -374,7 +374,10 @@ class Index(ABC):
             IndexUnusable: the index would have too many.
         """
         if len({override.name for override in (*overrides, *self.list_overrides())}) > MAX_OVERRIDES:
-            raise IndexUnusable(f"The index in {self.name} would have more than {MAX_OVERRIDES:,} overrides.")
+            raise IndexUnusable(
+                f"The index in {self.name} would have more than {MAX_OVERRIDES:,} overrides; nothing was added."
+                " `crawler-dedup keep --below` is one override for many pages, and --undo removes overrides."
+            )
         return sum(self._change_each(overrides, Transaction.add_override))
 
     def change_overrides(self, change: Callable[[Override], Override]) -> None:

@@ -152,7 +152,7 @@ def test_a_forked_child_is_refused_instead_of_hanging(tmp_path: Path) -> None:
         try:
             open_store(tmp_path)
         except IndexUnusable as error:
-            os._exit(0 if f"{tmp_path} is open in the parent of this process" in str(error) else 2)
+            os._exit(0 if f"{tmp_path} is open in the parent process" in str(error) else 2)
         os._exit(1)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
     assert store.offer([page(3, 5)], ByDistance()).result()[0].verdict is Verdict.DUPLICATE

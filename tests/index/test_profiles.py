@@ -381,7 +381,7 @@ def test_an_export_with_damaged_sites_changes_nothing(store: DirectoryIndex, tmp
     damaged = msgspec.structs.replace(site, **damage.get(part, {"pages_counted": 7}))
     file = tmp_path / "file"
     write_export(file, store.header, [], [damaged])
-    with pytest.raises(ExportUnreadable, match="what is known of a site is damaged"):
+    with pytest.raises(ExportUnreadable, match="the profile of a site is damaged"):
         transfer.import_index(
             Export(file), tmp_path / "target", lambda _: FILING, ignore_progress, ignore_progress, is_readable=can_read
         )

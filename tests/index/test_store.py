@@ -284,7 +284,7 @@ def test_an_index_that_another_process_empties_for_another_configuration_is_not_
         open_backend(find_location(sys.argv[1]), fresh=True, spec={"scheme": "other"}).close()
     """
     assert run(emptying, places.word()) == (0, "", "")
-    with pytest.raises(IndexUnusable, match="emptied for another configuration"):
+    with pytest.raises(IndexUnusable, match="with other settings, has emptied"):
         store.offer([page(2, 6)], ByDistance()).result()
     store.close()
 

@@ -125,7 +125,10 @@ class Environment:
             self._files.close()
         else:  # closing under a thread that waits inside LMDB would crash the process
             self._left_open.append(self)
-            logger.warning("The index in %s is locked by another process; it was left open.", self.directory)
+            logger.warning(
+                "The index in %s cannot be closed, because another process is writing to it: this process leaves it open.",
+                self.directory,
+            )
 
     @classmethod
     def _refuse_left_open(cls, directory: Path) -> None:
@@ -139,9 +142,9 @@ class Environment:
     def _refuse_open_in_parent(cls, directory: Path) -> None:
         if directory in cls._open_in_parent:
             raise IndexUnusable(
-                f"The index in {directory} is open in the parent of this process, which was forked from it, and LMDB allows"
-                " no child to open it, too. Start this process anew (in multiprocessing: spawn), or do not open the index in"
-                " the parent before it forks."
+                f"The index in {directory} is open in the parent process, and LMDB does not allow a forked child to open it"
+                " as well. Start the child without a fork (in multiprocessing: spawn), or do not open the index in the"
+                " parent before it forks."
             )
 
     def prepare(self, spec: Mapping[str, str], libraries: Mapping[str, str], *, fresh: bool) -> Header:

@@ -119,7 +119,8 @@ class OpenFiles:
     def _join_others(self) -> None:
         if not self._lock.acquire_shared(_WAIT):
             raise IndexUnusable(
-                f"The index in {self._directory} is being compacted, or checked for damage, by another process."
+                f"The index in {self._directory} is being compacted, or checked for damage, by another process: try again"
+                " later."
             )
 
     def _open_lock_file(self) -> IO[bytes]:

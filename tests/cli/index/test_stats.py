@@ -17,7 +17,7 @@ from tests.support.indexing import FILING
 
 def test_stats_show_the_figures_of_an_index_of_pages(pages: Path) -> None:
     table = rows(cli("stats", pages))
-    assert (table["pages"], table["claims not settled"]) == ("4", "0")
+    assert (table["pages"], table["pages not handled yet"]) == ("4", "0")
     assert table["sites"].startswith("0, 0 of them with a snapshot; ")
     assert table["scheme"] == SimHash().spec
     assert table["run 00000001"].startswith("2, the last ")
