@@ -4,9 +4,9 @@ The main text by which pages are compared leaves out short blocks, so that an ar
 text, which is to be read or stored, has more: the heading that names the page; where the main text is the smaller part of a
 page of many sections, all texts with few links outside of elements that are marked as something else; short blocks between
 two blocks of the text, except labels that the page repeats; the heading of each entry; and the entries of a list or a series
-of different texts between blocks of the text, and of a list after a colon. If the page has a main element, blocks outside of
-it are added only if they are main text. A text that is there twice, for wide and for narrow screens, is left out the second
-time.
+of different texts between blocks of the text, and of a list after a colon or below a paragraph. If the page has a main
+element, blocks outside of it are added only if they are main text. A text that is there twice, for wide and for narrow
+screens, is left out the second time.
 
 What the site repeats is left out, unless hardly anything else remains: then the page itself is the text that other pages
 repeat, such as an imprint or a licence. Short repeated blocks stay between blocks of the page's own: the headings and labels
@@ -196,12 +196,20 @@ class Selector:
         return is_series or 2 * len(chosen & {*same}) >= len(same)
 
     def _find_lists(self, chosen: Set[int], content: Iterable[int]) -> set[int]:
-        """Return the entries, which may be links, of the lists and tables below *chosen* headings, and after colons."""
-        blocks = self._blocks
-        heads = {place for place in chosen if blocks[place].level or blocks[place].text.endswith(_COLONS)}
-        texts = self._group(content, "group").items()
-        lists = [text for group, text in texts if self._elements.tags[group] in LISTS and text[0] - 1 in heads]
+        """Return the entries of the lists and tables directly below *chosen* blocks to which they belong."""
+        lists = [
+            text
+            for group, text in self._group(content, "group").items()
+            if self._elements.tags[group] in LISTS and text[0] - 1 in chosen and self._continues(group, text)
+        ]
         return set().union(*lists)
+
+    def _continues(self, group: int, text: Sequence[int]) -> bool:
+        """Return whether a list is below a heading or a colon, or, unless it is mainly links, a paragraph beside it."""
+        before = self._blocks[text[0] - 1]
+        linked = sum([self._blocks[at].linked for at in text])
+        is_beside = before.group == self._page.outline.parents[group] and 2 * linked < self.size_of(text)
+        return is_beside or before.level > 0 or before.text.endswith(_COLONS)
 
     def _without_copies(self, chosen: Iterable[int]) -> list[int]:
         """Return *chosen* without texts that are there before, for screens of another size."""

@@ -261,6 +261,12 @@ def test_what_is_marked_as_something_beside_the_text_is_left_out() -> None:
         assert "Reed 2" in text_of("".join(f"<div {mark}><div>Reed {number}</div></div>" for number in range(3)))
 
 
+def test_a_short_list_below_a_paragraph_in_the_same_element_is_there() -> None:
+    steps = "<ol><li>Cook the rice<li>Cut the reeds</ol>"
+    body = "".join(f"<p>{text}</p>" for text in LONG)
+    assert text_of(f"<div>{body}{steps}</div>").splitlines() == [*LONG, "Cook the rice", "Cut the reeds"]
+
+
 def test_a_short_text_beside_a_long_list_of_links_with_dates_is_there() -> None:
     short = OWN[0][:60]
     links = "".join(
