@@ -141,6 +141,13 @@ def test_each_entry_has_its_title_however_long_and_labels_are_left_out() -> None
     assert "Advertisement" not in text_of(f"<div>{body}</div>")
 
 
+@pytest.mark.parametrize(("between", "are_there"), [("", True), ("<h2>Read on</h2>", False)])
+def test_the_titles_of_an_archive_are_there_below_its_text(between: str, are_there: bool) -> None:
+    titles = "".join(f"<section><h3><a href=/{number}>{own}</a></h3></section>" for number, own in enumerate(OWN))
+    found = text_of(f"<div><div><p>{LONG[0]}</p><p>{LONG[1]}</p></div>{between}<div>{titles}</div></div>").splitlines()
+    assert found == [*LONG[:2], *(OWN if are_there else [])]
+
+
 def test_a_long_heading_is_there_if_a_heading_in_the_same_place_is() -> None:
     questions = ["May I cook rice?", *LONG[4:]]
     contents = "".join(f"<dt><a href=#{question[:3]}>{question}</a></dt>" for question in questions)
