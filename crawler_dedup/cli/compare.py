@@ -28,9 +28,9 @@ from crawler_dedup.config.settings import default_scope, scope_of
 from crawler_dedup.index import opening
 from crawler_dedup.index.location import Location
 from crawler_dedup.index.records import Record
-from crawler_dedup.inspection.compare import RuleResult, inspect_page
 from crawler_dedup.inspection.comparison import Comparison, Lack, PairSites, compare_pages, find_sites, inspect_stored
 from crawler_dedup.inspection.fetching import FetchedPage, as_fetched, is_address, load_page
+from crawler_dedup.inspection.inspectedpage import RuleResult, inspect_page
 from crawler_dedup.journal.entry import Entry
 from crawler_dedup.signedpage import SignedPage
 from crawler_dedup.signing.signer import Signer, config_from_spec

@@ -204,14 +204,9 @@ def _result_of(crawler: Crawler, config: Config) -> CrawlResult:
         return int(stats.get(f"dedup/{name}", 0))
 
     return CrawlResult(
-        checked=count("checked"),
+        **{name: count(name) for name in ("checked", "dropped", "marked", "unchanged", "changed", "unchecked")},
         kept=max(0, count("kept") - count("handled/released")),
         released=count("handled/released"),
-        dropped=count("dropped"),
-        marked=count("marked"),
-        unchanged=count("unchanged"),
-        changed=count("changed"),
-        unchecked=count("unchecked"),
         failed=spider.failed_pages,
         failed_starts=spider.failed_starts,
         items=int(stats.get("item_scraped_count", 0)),

@@ -159,7 +159,7 @@ def _find_duplicates(pages: Index, table: JournalTable, is_selected: RecordTest,
     """Return the addresses of the duplicates of selected pages, without those that are kept and not selected."""
     selected: set[ScopedUrl] = set()
     not_selected: set[ScopedUrl] = set()  # only pages with the address *url*
-    for record in opening.read_records(pages, start("selecting pages", len(pages))):
+    for record in pages.records(start("selecting pages", len(pages))):
         if is_selected(record):
             selected.add(_address_of(record))
         elif record.page.url == url:

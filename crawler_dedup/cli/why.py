@@ -20,10 +20,10 @@ from crawler_dedup.cli.terminal import format_time, iso_time, make_console, prin
 from crawler_dedup.config import Config
 from crawler_dedup.index import opening
 from crawler_dedup.index.records import Record
-from crawler_dedup.inspection.compare import InspectedPage, inspect_page
 from crawler_dedup.inspection.comparison import PairSites, compare_pages, find_lacks, find_nearest, find_similar
 from crawler_dedup.inspection.fetching import fetch_page
 from crawler_dedup.inspection.history import AddressHistory, PageHistory, find_history
+from crawler_dedup.inspection.inspectedpage import InspectedPage, inspect_page
 from crawler_dedup.inspection.journaltable import JournalTable
 from crawler_dedup.inspection.stored import id_of
 from crawler_dedup.journal.entry import Entry

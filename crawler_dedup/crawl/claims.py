@@ -19,9 +19,9 @@ from weakref import WeakKeyDictionary
 
 from scrapy.http import Request, Response
 
-from crawler_dedup.crawl.childprocess import error_of
 from crawler_dedup.crawl.monitor import Monitor
 from crawler_dedup.crawl.serveroutages import Outages
+from crawler_dedup.crawl.workerprocess import error_of
 from crawler_dedup.crawl.workers import Workers, find_workers
 from crawler_dedup.decision import BEING_HANDLED, Decision, Verdict
 from crawler_dedup.errors import ConnectionLost, DedupError

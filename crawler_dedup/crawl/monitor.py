@@ -24,7 +24,7 @@ from crawler_dedup.journal.writer import JournalWriter, journal_path
 from crawler_dedup.signedpage import SignedPage
 from crawler_dedup.system.logs import LogThrottle, logger_without_credentials
 from crawler_dedup.urls import host_of
-from crawler_dedup.worker.messages import Ready
+from crawler_dedup.worker.messages import LogLine, Ready
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -261,9 +261,9 @@ class Monitor:
         """Log a line of *kind* at *level* if none was logged for a minute, otherwise at DEBUG."""
         self._throttle.log(self.log, kind, level, message, *args, exc_info=exc_info)
 
-    def log_line(self, name: str, level: int, text: str) -> None:
-        """Log a line of a worker, as from its logger *name*."""
-        logging.getLogger(name).log(level, "%s", text, extra={"spider": self._crawler.spider})
+    def log_line(self, line: LogLine) -> None:
+        """Log a line of a worker, as from its logger."""
+        logging.getLogger(line.logger).log(line.level, "%s", line.text, extra={"spider": self._crawler.spider})
 
     def add_signing_wait(self, waited: float) -> None:
         """Count a page that was signed after it had *waited* some seconds for a worker."""

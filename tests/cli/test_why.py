@@ -178,7 +178,7 @@ def check_run(directory: Path, pages: dict[str, str], journal: str) -> str:
     """Decide about *pages* in a run that drops, and return its number. By its journal it begins later than others."""
     check_pages(directory, pages, journal=journal)
     with closing(opening.open_index(directory)) as kept:
-        records = opening.read_records(kept, lambda _: None)
+        records = kept.records()
         (run,) = {record.run for record in records if record.page.url in pages}
     entries = [run_started(run, "site"), *entries_of(directory / journal)]
     (directory / journal).unlink()

@@ -71,11 +71,11 @@ def test_crawls_of_one_process_have_a_worker_each(tmp_path: Path) -> None:
 # The worker is killed or stopped again and again, from the callbacks, also while it starts.
 KILLER = """
 import os, signal
-from crawler_dedup.crawl import childprocess
+from crawler_dedup.crawl import workerprocess
 from tests.support.processes import workers
 from tests.support.walker import Walker
 
-childprocess.SILENCE_SECONDS = 5
+workerprocess.SILENCE_SECONDS = 5
 
 class Spider(Walker):
     handled = 0

@@ -110,7 +110,7 @@ def test_a_wrong_password_is_an_error_that_does_not_contain_it(tmp_path: Path) -
                 Deduplicator.open(server.url(password=password), CONFIG)
             assert "secret" not in str(caught.value)
         with Deduplicator.open(server.url(password="right-secret"), CONFIG) as opened:
-            assert "secret" not in opened.index_name
+            assert "secret" not in opened.index.name
 
 
 def test_an_error_message_of_a_server_is_shown_without_the_user_name(server: Server) -> None:
@@ -448,7 +448,7 @@ class _Crawl:
 
     def records(self) -> list[tuple[str, bool, bool]]:
         """Return the address of each page, whether it is settled, and whether it may represent others."""
-        records = (record for block in self.pages.records(100) for record in block)
+        records = (record for record in self.pages.records())
         return [(record.page.url, bool(record.settled), record.is_representative) for record in records]
 
     def sites(self) -> list[StoredSite]:

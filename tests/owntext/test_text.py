@@ -152,12 +152,13 @@ def test_a_long_heading_is_there_if_a_heading_in_the_same_place_is() -> None:
     assert [line for line in found if line in questions] == [LONG[4], questions[0], LONG[5]]
 
 
-def test_references_below_a_heading_are_there_and_repeated_links_are_not() -> None:
+@pytest.mark.parametrize("head", ["<h2>References</h2>", "<p>References:</p>", "<p>参考：</p>"])
+def test_references_below_a_heading_or_colon_are_there_and_repeated_links_are_not(head: str) -> None:
     references = "".join(f"<li><a href=/{number}>Reference {number}</a>" for number in range(2))
     back = "<p><a href=#top>back to top</a></p>"
     body = back.join(f"<h2>Section {number}</h2><p>{text}</p>" for number, text in enumerate(LONG[:4]))
-    found = text_of(f"<div>{body}<h2>References</h2><ul>{references}</ul></div>").splitlines()
-    assert found[-3:] == ["References", "Reference 0", "Reference 1"]
+    found = text_of(f"<div>{body}{head}<ul>{references}</ul></div>").splitlines()
+    assert found[-2:] == ["Reference 0", "Reference 1"]
     assert "back to top" not in found
 
 
@@ -258,6 +259,14 @@ def test_what_is_marked_as_something_beside_the_text_is_left_out() -> None:
         # A mark on most of the page says nothing about a part of it; nor do marks on all of its parts.
         assert OWN[4] in text_of(f"<div {mark}><p>{OWN[4]}</p><p>{OWN[3]}</p></div>")
         assert "Reed 2" in text_of("".join(f"<div {mark}><div>Reed {number}</div></div>" for number in range(3)))
+
+
+def test_a_short_text_beside_a_long_list_of_links_with_dates_is_there() -> None:
+    short = OWN[0][:60]
+    links = "".join(
+        f"<li><a href=/{number}>Post {number}</a><div>May {number}, 2012</div></li>" for number in range(1, 20)
+    )
+    assert text_of(f"<div><p>{short}</p><div class=sidebar><ul>{links}</ul></div></div>") == short
 
 
 def test_an_article_in_several_elements_is_there() -> None:

@@ -34,7 +34,7 @@ from crawler_dedup.index.lmdb.engine import (
     no_index_error,
     open_databases,
 )
-from crawler_dedup.index.lmdb.openfiles import OpenFiles, open_alone
+from crawler_dedup.index.lmdb.openfiles import OpenFiles
 from crawler_dedup.index.runs import Alive
 from crawler_dedup.system.logs import logger_without_credentials
 
@@ -107,22 +107,6 @@ class Environment:
                 raise
             cls._shared[directory] = environment
             return environment
-
-    @classmethod
-    @contextmanager
-    def open_alone(cls, directory: Path) -> Iterator[lmdb.Environment]:
-        """Open the LMDB environment of an existing index for the caller alone.
-
-        Raises:
-            IndexUnusable: the index is open elsewhere, cannot be opened, or is no index.
-        """
-        directory = directory.resolve()
-        with cls._lock:
-            if directory in cls._shared:
-                raise IndexUnusable(f"The index in {directory} is open elsewhere in this process.")
-            cls._refuse_left_open(directory)
-            with open_alone(directory) as env:
-                yield env
 
     def close(self) -> None:
         """Close this opening; the last one of a process closes the files."""

@@ -209,7 +209,9 @@ def open_alone(directory: Path) -> Iterator[lmdb.Environment]:
     try:
         try:
             if not lock.acquire_exclusive():
-                raise IndexUnusable(f"The index in {directory} is open in another process: end that process first.")
+                raise IndexUnusable(
+                    f"The index in {directory} is open in another process, or elsewhere in this one: close it there first."
+                )
             env = open_lmdb(directory, KEEP_MAP_SIZE)
         except (OSError, lmdb.Error) as error:
             raise _not_opened(directory, error) from error
