@@ -53,9 +53,9 @@ _WAY_OUT = "The index is damaged. `crawler-dedup index verify --help` says how t
 def stats(index: Location | None, json: bool) -> None:
     """Print the configuration, size and contents of an index.
 
-    INDEX is the directory of the index, or its address on a server; without it, the index of this Scrapy project is used.
-    Pages are compared within their scope (DEDUP_SCOPE), and a run is one crawl or other opening of the index. The table has
-    only the largest scopes and the latest runs if there are many; --json prints all.
+    INDEX is the directory of the index, or its address on a server; without it, the index of this Scrapy project is used. A
+    crawl compares only pages of the same scope (DEDUP_SCOPE). A run is one crawl, or another opening of the index. If there
+    are many, the table has only the largest scopes and the latest runs; --json prints all.
 
     \b
     Examples:
@@ -108,7 +108,7 @@ def _table(fields: Mapping[str, Any], scopes: Sequence[tuple[str, int]], runs: S
     if is_file:
         table.add_row("free in the file", f"{fields['free_share']:.0%}")
         table.add_row("readers", str(fields["readers"]))
-    table.add_row("claims not settled", f"{fields['open_claims']:,}")
+    table.add_row("pages not handled yet", f"{fields['open_claims']:,}")
     sites = f"{fields['sites']:,}, {fields['known_sites']:,} of them with a snapshot; {decimal(fields['site_bytes'])}"
     table.add_row("sites", sites)
     table.add_section()

@@ -117,7 +117,7 @@ class Session:
             try:
                 self._open_warc()
             except Exception as error:  # FastWARC may be installed and yet not work on this machine
-                self.monitor.log(logging.WARNING, "No dropped page is stored in WARC files: %s", error)
+                self.monitor.log(logging.WARNING, "Dropped pages cannot be stored in WARC files: %s", error)
 
     def engine_started(self) -> None:
         """Note that :meth:`engine_stopped` will be called. It is not called if the crawl fails before this."""

@@ -136,7 +136,8 @@ def find_journal_directory(config: Config) -> Path | None:
         if not config.index:
             raise
         _LOGGER.warning(
-            "No journal is written: %s Or set DEDUP_JOURNAL to an absolute path, or to '' for no journal", error
+            "The journal cannot be written: %s You can also set DEDUP_JOURNAL to an absolute path, or to '' for none",
+            error,
         )
         return None
 

@@ -249,7 +249,7 @@ class Workers:
 def _unstartable(reason: str) -> DedupError:
     return DedupError(
         f"No worker process can be started: {reason.rstrip('.')}. Remove the cause, or set DEDUP_PROCESSES = 0,"
-        " which signs pages on the event loop."
+        " which computes signatures on the event loop."
     )
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 
-from crawler_dedup.errors import IndexMismatch
+from crawler_dedup.errors import IndexMismatch, IndexUnusable
 from crawler_dedup.index.layout import decode_struct
 from crawler_dedup.system.logs import logger_without_credentials
 
@@ -57,12 +57,21 @@ def check_header(name: Path | str, theirs: Header, ours: Header) -> None:
             continue
         logger.warning(
             "The index in %s was made with %s %s, this process has %s: signatures of the same text may differ slightly,"
-            " so some duplicates may be missed.",
+            " so some duplicates of earlier pages may be missed. To avoid that, install the earlier version, or use a new"
+            " index.",
             name,
             library,
             then,
             now,
         )
+
+
+def other_header_error(name: object) -> IndexUnusable:
+    """Build the error that an open index has got the header of another configuration."""
+    return IndexUnusable(
+        f"Another process, with other settings, has emptied the index in {name} (DEDUP_FRESH) while this one was using it."
+        " Give the two processes different indexes, or the same settings, and start this one again."
+    )
 
 
 def require_same_spec(

@@ -16,7 +16,6 @@ from typing import Any
 from xxhash import xxh3_64_intdigest
 
 from crawler_dedup.errors import DedupError
-from crawler_dedup.index import opening
 from crawler_dedup.index.index import Index
 from crawler_dedup.index.records import Record
 from crawler_dedup.journal.entry import DUPLICATES, OUTCOMES, Entry
@@ -109,7 +108,7 @@ class JournalTable:
             database.execute("DELETE FROM pages")
             database.executemany(
                 f"INSERT INTO pages VALUES ({', '.join('?' * len(_OF_PAGES))})",  # noqa: S608
-                map(_page_row, opening.read_records(pages, advance)),
+                map(_page_row, pages.records(advance)),
             )
         self._known = 0
 

@@ -83,6 +83,9 @@ class Selector:
             rest = Outline([blocks[place] for place in content], self._page.outline.parents)
             comments = {at for at in chosen if not COMMENTS.isdisjoint(self._elements.words[self._marks[at]])}
             chosen = comments | self._places_of(find_main_blocks(rest, self._page.title), content) or chosen
+            if max([blocks[at].size for at in chosen]) <= _LABEL:  # dates beside a short text, for example
+                longer = [at for at in content if blocks[at].size > _LABEL]
+                chosen = {at for at in longer if 2 * blocks[at].linked < blocks[at].size} or chosen
         rare = [at for at in content if blocks[at].level or self._times[blocks[at].text] < _LABELS]
         texts = [at for at in rare if 2 * blocks[at].linked < blocks[at].size]
         share = _NAMED_SHARE if self._is_below_name(min(chosen)) else _MAIN_SHARE
@@ -212,14 +215,14 @@ class Selector:
 def _find_beside(page: ReadPage, elements: Elements) -> set[int]:
     """Return the elements that are marked as beside the content.
 
-    A mark on an element with most of the text, or with the name of the page, says something about the page; but comments
-    may be most of its text.
+    A mark on an element with most of the text, without labels, or with the name of the page, says something about the page;
+    but comments may be most of its text.
     """
     marks, words, parents = elements.marks, elements.words, page.outline.parents
     main = [mark for mark in words if "main" in words[mark] - words[marks[parents[mark]]]]
     sizes, total = defaultdict[int, float](float, dict.fromkeys(main, inf)), 0
     for block, owner in zip(page.outline.blocks, elements.owners, strict=True):
-        size = block.size - block.linked
+        size = block.size - block.linked if block.size > _LABEL else 0
         total += size
         sizes[marks[owner]] += inf if block is page.main.name and block.level == 1 else size
     for mark in sorted(words, reverse=True)[:-1]:  # inner elements first; the root has no mark

@@ -220,7 +220,8 @@ class Worker(TextMaker):
         else:
             if forgotten:
                 logger.info(
-                    "Forgot %d pages that have expired, or may be missing from the output of a crawl that failed",
+                    "Removed %d pages from the index: they have expired, or a crawl that failed may not have"
+                    " stored their items",
                     forgotten,
                 )
 

@@ -448,7 +448,7 @@ class _Crawl:
 
     def records(self) -> list[tuple[str, bool, bool]]:
         """Return the address of each page, whether it is settled, and whether it may represent others."""
-        records = (record for block in self.pages.records(100) for record in block)
+        records = (record for record in self.pages.records())
         return [(record.page.url, bool(record.settled), record.is_representative) for record in records]
 
     def sites(self) -> list[StoredSite]:

@@ -261,6 +261,14 @@ def test_what_is_marked_as_something_beside_the_text_is_left_out() -> None:
         assert "Reed 2" in text_of("".join(f"<div {mark}><div>Reed {number}</div></div>" for number in range(3)))
 
 
+def test_a_short_text_beside_a_long_list_of_links_with_dates_is_there() -> None:
+    short = OWN[0][:60]
+    links = "".join(
+        f"<li><a href=/{number}>Post {number}</a><div>May {number}, 2012</div></li>" for number in range(1, 20)
+    )
+    assert text_of(f"<div><p>{short}</p><div class=sidebar><ul>{links}</ul></div></div>") == short
+
+
 def test_an_article_in_several_elements_is_there() -> None:
     first, second, other = (
         f"<section><p>{'</p><p>'.join(texts)}</p></section>" for texts in (LONG[:4], LONG[4:5], LONG[5:])

@@ -38,7 +38,7 @@ def test_a_crawl_without_a_project_needs_no_directory(empty: Server, tmp_path: P
         (tmp_path / "scrapy.cfg").unlink()
         done = run_scrapy(tmp_path, "crawl", "project", settings_module="project_settings")
     assert "'dedup/dropped': 1" in done.stdout
-    assert "WARNING: No journal is written: DEDUP_DIR = 'dedup' is relative" in done.stdout
+    assert "WARNING: The journal cannot be written: DEDUP_DIR = 'dedup' is relative" in done.stdout
     assert not list(tmp_path.rglob("*.jsonl"))
     assert not (tmp_path / ".scrapy").exists()
 

@@ -479,7 +479,7 @@ class NothingLost(RuleBasedStateMachine):
         kept = opening.open_to_write(self._directory)
         try:
             self._require(verify(kept, FILING) == [], verify(kept, FILING))
-            self._require(all(record.settled for record in opening.read_records(kept, lambda _: None)), "open claims")
+            self._require(all(record.settled for record in kept.records()), "open claims")
         finally:
             kept.close()
         self._require(not list(self._directory.glob("run-*.lock")), "lock files")

@@ -6,6 +6,7 @@ import os
 import re
 import threading
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 import redis
@@ -142,20 +143,13 @@ def require_server(connection: ServerConnection) -> str:
         )
     if fault:
         raise IndexUnusable(f"The server of the index in {connection.address} {fault}")
-    if info.get("aof_enabled") == "1" or _saves(connection):
-        return ""
-    return (
-        f"The server of the index in {connection.address} stores nothing on disk: the index is lost when it stops."
-        " `appendonly yes` keeps it."
-    )
-
-
-def _saves(connection: ServerConnection) -> bool:
-    try:
-        saving = connection.call(b"CONFIG", b"GET", b"save")
-    except IndexUnusable:  # the user may not ask, as on many hosted servers, which store to disk
-        return True
-    return bool(saving[1:] and saving[1])
+    with suppress(IndexUnusable):  # the user may not ask, as on many hosted servers, which store to disk
+        if info.get("aof_enabled") != "1" and not all(connection.call(b"CONFIG", b"GET", b"save")):
+            return (
+                f"The server of the index in {connection.address} stores nothing on disk: the index is lost when it stops."
+                " `appendonly yes` keeps it."
+            )
+    return ""
 
 
 def read_time(connection: ServerConnection) -> float:

@@ -9,8 +9,6 @@ from concurrent.futures import Future
 from contextlib import closing, contextmanager
 from typing import TypeVar
 
-import msgspec
-
 from crawler_dedup.decision import NO_ANSWER, Decision, Verdict
 from crawler_dedup.errors import IndexGone, IndexMissing, IndexUnusable
 from crawler_dedup.index.decider import RunContext
@@ -23,7 +21,7 @@ from crawler_dedup.index.records import Record
 from crawler_dedup.index.redis.connection import ServerConnection, read_time, require_server
 from crawler_dedup.index.redis.keys import Keys, encode_header, read_meta, split_header
 from crawler_dedup.index.redis.runs import ServerRun
-from crawler_dedup.index.redis.storage import ServerStorage, damaged_error
+from crawler_dedup.index.redis.storage import ServerStorage, explaining_damage
 from crawler_dedup.index.redis.writer import LOCK_SECONDS, MOST_PAGES, Writer, lock
 from crawler_dedup.index.storage import NO_NEEDS, Needs
 from crawler_dedup.index.transaction import Transaction
@@ -100,7 +98,9 @@ class ServerIndex(Index):
                 logger.warning("%s", warning)
             if fresh and not is_open:
                 _empty(connection, ours)
-            theirs = _create(connection, ours)
+            created, meta = encode_header(ours), Keys(address).meta
+            stored = connection.run((b"HSETNX", meta, b"header", created), (b"HGET", meta, b"header"))[1]
+            theirs = split_header(stored)[1]
         check_header(str(address), theirs, ours)
         return cls(address, theirs, frozen=frozen)
 
@@ -184,15 +184,13 @@ class ServerIndex(Index):
     def _open_storage(self) -> ServerStorage:
         meta = read_meta(self._connection)
         if meta[0] and self._stored not in (None, meta[0]):
-            raise IndexGone(f"The index in {self.address} was emptied meanwhile.")
+            raise IndexGone(f"Another process has emptied the index in {self.address} meanwhile: start again.")
         return ServerStorage(self._connection, self.header, meta)
 
     @contextmanager
     def _read(self) -> Iterator[Transaction]:
-        try:
+        with explaining_damage(self.address):
             yield self._make_transaction(self._open_storage(), {})
-        except msgspec.DecodeError as error:
-            raise damaged_error(self.address, error) from error
 
     def __len__(self) -> int:
         try:
@@ -226,13 +224,6 @@ def _combine(
 
     offers[-1].add_done_callback(finish)
     return combined
-
-
-def _create(connection: ServerConnection, header: Header) -> Header:
-    """Create an index if there is none; return the header that is stored in it."""
-    meta = Keys(connection.address).meta
-    created = (b"HSETNX", meta, b"header", encode_header(header))
-    return split_header(connection.run(created, (b"HGET", meta, b"header"))[1])[1]
 
 
 def _empty(connection: ServerConnection, header: Header) -> None:

@@ -45,7 +45,6 @@ class ServerRun(Run):
 
     def __init__(self, connection: ServerConnection, number: int) -> None:
         super().__init__(number, read_time(connection) - monotonic())
-        self.address = connection.address
         self._connection = connection
         self._is_shared = True
         self._process = os.getpid()
@@ -97,7 +96,7 @@ class ServerRun(Run):
 
 def held_runs(address: ServerAddress) -> dict[int, ServerRun]:
     """Return the runs of an index that this process holds, by their numbers."""
-    return {run.number: run for run in tuple(_held) if run.is_held and run.address == address}
+    return {run.number: run for run in tuple(_held) if run.is_held and run._connection.address == address}
 
 
 def is_run_alive(connection: ServerConnection, run: int, opened: float) -> bool | None:

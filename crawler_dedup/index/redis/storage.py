@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import msgspec
 import numpy as np
 
-from crawler_dedup.errors import IndexDamaged, IndexGone, IndexUnusable
+from crawler_dedup.errors import IndexDamaged, IndexGone
 from crawler_dedup.hashes import Numbers
-from crawler_dedup.index.header import Header
+from crawler_dedup.index.header import Header, other_header_error
 from crawler_dedup.index.layout import NUMBER_BYTES, RECORDS, BucketTable, RowTable, limit_payloads
 from crawler_dedup.index.location import ServerAddress
 from crawler_dedup.index.redis.connection import Command, ServerConnection
@@ -46,9 +47,9 @@ class ServerStorage(Storage):
         self._stored, *numbers = meta
         epoch, stored = split_header(self._stored) if self._stored else (b"", None)
         if stored is None:
-            raise IndexGone(f"The index in {connection.address} was removed.")
+            raise IndexGone(f"The index in {connection.address} was removed from its server.")
         if stored != header:
-            raise IndexUnusable(f"The index in {connection.address} was emptied for another configuration meanwhile.")
+            raise other_header_error(connection.address)
         self.connection = connection
         self.keys = Keys(connection.address, epoch)
         self._header = header
@@ -96,7 +97,9 @@ class ServerStorage(Storage):
     def scan(self, table: RowTable) -> Iterator[tuple[bytes, bytes]]:
         yield from self._scan_records() if table == RECORDS else self._scan_hash(table)
         if self.connection.run((b"HGET", self.keys.meta, b"header")) != [self._stored]:
-            raise IndexGone(f"The index in {self.connection.address} was emptied meanwhile.")
+            raise IndexGone(
+                f"Another process has emptied the index in {self.connection.address} meanwhile: start again."
+            )
 
     def _scan_records(self) -> Iterator[tuple[bytes, bytes]]:
         first = 1
@@ -124,14 +127,12 @@ class ServerStorage(Storage):
 
     def read_buckets(self, table: BucketTable, scope: int, keys: Iterable[int], limit: int | None) -> Numbers:
         names = self.keys.buckets(table, scope, keys)
-        parts = self._cells(names) if limit is None else self._first_parts(names, 8 * limit_payloads(limit))
-        return _payloads(b"".join(parts))
-
-    def _first_parts(self, names: Sequence[bytes], size: int) -> Iterator[bytes]:
-        """Yield the first *size* bytes of buckets, of which the rest is not read."""
-        parts = self.connection.run(*((b"GETRANGE", name, 0, size - 1) for name in names))
-        for name, part in zip(names, parts, strict=True):
-            yield (self._written.get(name, part) + self._added.get(name, b""))[:size]
+        if limit is None:
+            return _payloads(b"".join(self._cells(names)))
+        size = 8 * limit_payloads(limit)
+        parts = self.connection.run(*((b"GETRANGE", name, 0, size - 1) for name in names))  # the rest is not read
+        buckets = (self._written.get(*row) + self._added.get(row[0], b"") for row in zip(names, parts, strict=True))
+        return _payloads(b"".join(bucket[:size] for bucket in buckets))
 
     def append(self, table: BucketTable, scope: int, keys: Sequence[int], payload: int) -> None:
         for name in self.keys.buckets(table, scope, keys):
@@ -186,8 +187,12 @@ def _payloads(content: bytes) -> Numbers:
     return np.frombuffer(content, dtype=_PAYLOAD)
 
 
-def damaged_error(address: ServerAddress, reason: object) -> IndexDamaged:
-    """Make an error that says that an index is damaged, why, and the way out."""
-    return IndexDamaged(
-        f"The index in {address} is damaged: {reason}. Export it, and import the file into another ?index=NAME."
-    )
+@contextmanager
+def explaining_damage(address: ServerAddress) -> Iterator[None]:
+    """Say of contents that cannot be read that the index is damaged, why, and the way out."""
+    try:
+        yield
+    except msgspec.DecodeError as error:
+        raise IndexDamaged(
+            f"The index in {address} is damaged: {error}. Export it, and import the file into another ?index=NAME."
+        ) from error

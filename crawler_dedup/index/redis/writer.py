@@ -17,8 +17,6 @@ from collections.abc import Callable, Sequence
 from itertools import count
 from typing import Any
 
-import msgspec
-
 from crawler_dedup.errors import ConnectionLost, IndexUnusable
 from crawler_dedup.index import layout
 from crawler_dedup.index.header import Header
@@ -27,9 +25,9 @@ from crawler_dedup.index.location import ServerAddress
 from crawler_dedup.index.profiles import site_key
 from crawler_dedup.index.records import hash_scope, name_page
 from crawler_dedup.index.redis.connection import Command, ServerConnection
-from crawler_dedup.index.redis.keys import Cell, Keys, Meta
+from crawler_dedup.index.redis.keys import Keys, Meta
 from crawler_dedup.index.redis.runs import held_runs
-from crawler_dedup.index.redis.storage import ServerStorage, damaged_error
+from crawler_dedup.index.redis.storage import ServerStorage, explaining_damage
 from crawler_dedup.index.runs import Alive, run_name
 from crawler_dedup.index.storage import Needs
 from crawler_dedup.index.transaction import OVERRIDES_VERSION, Transaction, number_name
@@ -76,12 +74,8 @@ class Writer(JobThread):
         if not jobs:
             return
         try:
-            results = self._attempt(jobs)
-        except ConnectionLost as error:
-            for job in jobs:
-                job.future.set_exception(error)
-        except msgspec.DecodeError as error:
-            self._fail(jobs, damaged_error(self._connection.address, error))
+            with explaining_damage(self._connection.address):
+                results = self._attempt(jobs)
         except Exception as error:
             self._fail(jobs, error)
         else:
@@ -105,7 +99,9 @@ class Writer(JobThread):
             else:
                 if self.make_changes(storage.changes()):
                     return results
-        raise IndexUnusable("Others have changed the index again and again while pages were being decided.")
+        raise IndexUnusable(
+            f"Other processes changed the index during all {_ATTEMPTS} attempts to write to it: try again later."
+        )
 
     def make_changes(self, changes: Sequence[Command]) -> bool:
         """Make *changes* and release the lock.
@@ -152,32 +148,26 @@ def lock(connection: ServerConnection, client: bytes, seconds: float, *watched: 
 
 def read_ahead(storage: ServerStorage, txn: Transaction, needs: Sequence[Needs]) -> None:
     """Read the cells that jobs need, as far as that is known, in two steps, the second of which follows from the first."""
-    keys = storage.keys
-    cells: list[Cell] = [
-        keys.row(layout.OVERRIDES, OVERRIDES_VERSION),
-        *(keys.row(layout.RUNS, run_name(run)) for run in held_runs(storage.connection.address)),
-    ]
-    names, places = [name for need in needs for name in need.names], list[int]()
+    keys, cells = storage.keys, [storage.keys.row(layout.OVERRIDES, OVERRIDES_VERSION)]
+    cells += [keys.row(layout.RUNS, run_name(run)) for run in held_runs(storage.connection.address)]
+    places, decided, counted, numbers = set[int](), set[bytes](), set[bytes](), set[int]()
     for need in needs:
+        names = [*need.names, *((page.scope, page.key) for page in need.pages)]
+        places.update(layout.place_of_name(name_page(*name)) for name in names)
+        sites = {site_key(page.scope, page.url) for page in need.pages}
+        decided |= sites if need.matcher else set()
+        if need.with_counts:
+            counted |= sites | {site_key(*name) for name in need.names}  # most keys are addresses
+        numbers.update(need.numbers)
         for page in need.pages:
             scope, title = hash_scope(page.scope), need.filing.title_key(page) if need.filing else 0
-            names.append((page.scope, page.key))
-            places += [layout.place_of_signature(scope, part) for part in (page.signature, title) if part]
+            places.update(layout.place_of_signature(scope, part) for part in (page.signature, title) if part)
             if need.matcher and not page.unsigned and need.matcher.bucket_limit(page) is None:
                 cells += keys.buckets(layout.SIGNATURES, scope, need.matcher.probes(page))
-    places += [layout.place_of_name(name_page(*name)) for name in names]
-    sites, counted = set[bytes](), set[bytes]()
-    for need in needs:
-        own = {site_key(page.scope, page.url) for page in need.pages}
-        sites |= own if need.matcher else set()
-        if need.with_counts:
-            counted |= own | {site_key(*name) for name in need.names}  # most keys are addresses
-    numbers = {number for need in needs for number in need.numbers}
     cells += keys.buckets(layout.NUMBERS, 0, [layout.place_entry(place, 0)[0] for place in places])
-    cells += [keys.row(layout.SITES, site) for site in sites | counted] + [
-        keys.row(layout.COUNTS, site) for site in counted
-    ]
+    cells += [keys.row(layout.SITES, site) for site in decided | counted]
+    cells += [keys.row(layout.COUNTS, site) for site in counted]
     storage.fetch(cells)
     numbers.update(*map(txn.numbers_at, places))
-    cells = [keys.row(layout.SNAPSHOTS, name) for site in sites if (name := txn.sites.name_snapshot(site))]
+    cells = [keys.row(layout.SNAPSHOTS, name) for site in decided if (name := txn.sites.name_snapshot(site))]
     storage.fetch([*cells, *(keys.row(layout.RECORDS, number_name(number)) for number in numbers)])
