@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import astuple, replace
 from functools import cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -16,6 +16,7 @@ from crawler_dedup.cli.feeds import Feeds, feed_options
 from crawler_dedup.cli.journals import WantedDrops, drop_options, print_damage
 from crawler_dedup.cli.options import (
     IndexType,
+    add_options,
     index_argument,
     journal_option,
     json_option,
@@ -41,6 +42,11 @@ if TYPE_CHECKING:
     from scrapy.settings import Settings
 
 
+_index_option = click.option(
+    "--index", type=IndexType(), help="Directory or address of the index.  [default: that of this Scrapy project]"
+)
+
+
 @click.command()
 @click.argument("urls", nargs=-1)
 @click.option("--of", "kept", metavar="URL", default="", help="Only duplicates of this kept page.")
@@ -57,9 +63,7 @@ if TYPE_CHECKING:
 @click.option(
     "--argument", "-a", "arguments", multiple=True, metavar="NAME=VALUE", help="An argument of SPIDER. Can be repeated."
 )
-@click.option(
-    "--index", type=IndexType(), help="Directory or address of the index.  [default: that of this Scrapy project]"
-)
+@_index_option
 @journal_option
 @settings_option("DEDUP_DIR=other")
 def restore(  # noqa: PLR0913, PLR0917  (each is an option of the command)
@@ -104,7 +108,7 @@ def restore(  # noqa: PLR0913, PLR0917  (each is an option of the command)
     of_spider = parse_pairs(arguments, "spider argument", "section=city")
     # What a crawl lacks is said before anything is restored.
     crawl = None if spider is None else _prepare_crawl(spider, settings, feeds, follows=follow)
-    is_complete = True
+    is_complete, chosen = True, 0
     if selects:
         # Without a crawl, another setting would have no effect, and is refused as by all commands.
         of_filter = [word for word in settings if spider is None or word.startswith(PREFIX)]
@@ -135,10 +139,20 @@ def restore(  # noqa: PLR0913, PLR0917  (each is an option of the command)
                 is_dry=dry_run,
             )
         print_damage(table.damaged)
-        is_complete = _print_result(result, addresses, is_dry=dry_run, is_on_stderr=feeds.use_stdout)
+        is_complete, chosen = _print_result(result, addresses, is_on_stderr=feeds.use_stdout), len(result.restored)
+        if crawl is None:
+            verb = "would be" if dry_run else "is" if chosen == 1 else "are"
+            click.echo(f"{quantity(chosen, 'page')} {verb} restored with the next crawl.")
     if crawl is not None:
-        restored = _crawl(*crawl, of_spider)
+        restored = _crawl(*crawl, of_spider) if chosen or not selects else 0
         click.echo(f"{quantity(restored, 'page')} restored.", err=feeds.use_stdout)
+        if restored < chosen:
+            is_complete = False
+            click.echo(
+                f"{quantity(chosen - restored, 'page')} could not be crawled with {printable(crawl[0].name)}:"
+                " `crawler-dedup index overrides` lists what the next crawl restores.",
+                err=True,
+            )
     if not is_complete:
         raise click.exceptions.Exit(1)
 
@@ -147,7 +161,7 @@ def _bare(url: str) -> str:
     return without_credentials(url).partition("#")[0]
 
 
-def _print_result(result: Restored, addresses: dict[str, str], *, is_dry: bool, is_on_stderr: bool) -> bool:
+def _print_result(result: Restored, addresses: dict[str, str], *, is_on_stderr: bool) -> bool:
     """Print what was restored; return whether nothing was refused, and all *addresses* are among the drops."""
     echo = partial(click.echo, err=is_on_stderr)
     for entry in result.restored:
@@ -165,8 +179,6 @@ def _print_result(result: Restored, addresses: dict[str, str], *, is_dry: bool, 
     unknown = [url for bare, url in addresses.items() if bare not in known]
     for url in unknown:
         click.echo(f"{printable(url)} cannot be restored: no journal says that it was dropped.", err=True)
-    verb = "would be" if is_dry else "is" if len(result.restored) == 1 else "are"
-    echo(f"{quantity(len(result.restored), 'page')} {verb} restored with the next crawl.")
     return not (result.refused or unknown)
 
 
@@ -205,14 +217,8 @@ def _crawl(spider: type[Spider], settings: Settings, arguments: Mapping[str, str
     return int(crawler.stats.get_value("dedup/restored", 0))
 
 
-_index_option = click.option(
-    "--index", type=IndexType(), help="Directory or address of the index.  [default: that of this Scrapy project]"
-)
 _undo_option = click.option("--undo", is_flag=True, help="Undo an earlier call with the same arguments.")
-
-
-def _options(command: Callable[..., Any]) -> Callable[..., Any]:
-    return _undo_option(_index_option(settings_option("DEDUP_DIR=other")(command)))
+_options = add_options(_undo_option, _index_option, settings_option("DEDUP_DIR=other"))
 
 
 @click.command()

@@ -126,9 +126,9 @@ class Config:
     )
     scheme: Annotated[str, Meta(min_length=1, title='a name, or "NAME option=value …"')] = _setting(
         "simhash",
-        "How pages are signed and compared: `simhash`, `exact`, `shingling`, `minhash`, `checksums`, `imatch`, `ddw`, "
-        "`sentences`, `pinyin`, `winnowing`, or one of another package ([schemes](schemes.md)). Part of the index "
-        "header.",
+        "How signatures of pages are computed and compared: `simhash`, `exact`, `shingling`, `minhash`, `checksums`, "
+        "`imatch`, `ddw`, `sentences`, `pinyin`, `winnowing`, or one of another package ([schemes](schemes.md)). Part of "
+        "the index header.",
     )
     max_distance: Annotated[int, Meta(ge=0, le=7)] = _setting(
         7,
@@ -148,7 +148,7 @@ class Config:
     )
     settle: Literal["item", "callback", "manual"] = _setting(
         "item",
-        "When a page that passed counts as handled and may represent others "
+        "When a page that passed counts as handled, so that others may be dropped as its duplicates "
         "([claims](../explanation/claims.md)). "
         "`item`: as soon as one of its items has come out of the pipelines, or when its callback has ended without an "
         "error and without an item. `callback`: when its callback and all its items have ended without an error, and, if "
@@ -199,7 +199,7 @@ class Config:
     )
     processes: Annotated[int, Meta(ge=0, le=64, extra={"zero": "on the event loop"})] = _setting(
         PROCESSES,
-        "Number of processes that sign the pages of a crawl, decide about them and extract texts "
+        "Number of processes that compute the signatures of pages, decide about them and extract texts "
         "([processors and memory](../how-to/where-it-runs.md#processors-and-memory)). With 0, nothing protects the crawl "
         "from a page that takes long, crashes or takes too much memory.",
         shown="`1` (0 on Windows)",

@@ -66,7 +66,7 @@ class Restorations:
             self._waiting = (await self._workers.ask(ListRestorations(self._spider), RestoredRequests)).requests
             await run_in_own_thread(self._find_stored)
         except Exception as error:
-            self._monitor.log(logging.WARNING, "No restored page is requested in this crawl: %s", error)
+            self._monitor.log(logging.WARNING, "Restored pages cannot be requested in this crawl: %s", error)
             return
         if not self._waiting:
             return
@@ -80,7 +80,8 @@ class Restorations:
                 engine.crawl(request)
             except Exception as error:  # of the address, the spider or the scheduler; the other pages are requested
                 self._failures[url] = 1
-                self._monitor.log(logging.WARNING, "%s cannot be requested again in this crawl: %s", url, error)
+                message = "%s cannot be requested again in this crawl: %s"
+                self._monitor.log_throttled(message, logging.WARNING, message, url, error)
             else:
                 is_stored = url in self._positions
                 if request.method == "GET" or is_stored:  # else it cannot be repeated
@@ -92,7 +93,7 @@ class Restorations:
         if callback is None and request.callback is not None:
             reason = f"has no method {request.callback!r}" if request.callback else "had no name for its callback"
             message = "%s is requested again with the callback `parse`: the spider %s"
-            self._monitor.log(logging.WARNING, message, url, reason)
+            self._monitor.log_throttled(message, logging.WARNING, message, url, reason)
         return Request(
             url,
             method=request.method,
@@ -133,7 +134,8 @@ class Restorations:
             try:
                 page = await run_in_own_thread(read_at, *position)
             except DedupError as error:
-                self._monitor.log(logging.WARNING, "A restored page cannot be read: %s", error)
+                message = "A restored page cannot be read from its WARC file: %s"
+                self._monitor.log_throttled(message, logging.WARNING, message, error)
             else:
                 headers, encoding = Headers(page.headers, encoding="latin-1"), page.drop.charset or None
                 return HtmlResponse(
@@ -141,8 +143,8 @@ class Restorations:
                 )
         if request.method != "GET":
             message = "%s is not requested again: it is the response to a %s, and no WARC file has it"
-            self._monitor.log(logging.WARNING, message, url, request.method)
-            raise IgnoreRequest("The restored page is not stored.")
+            self._monitor.log_throttled(message, logging.WARNING, message, url, request.method)
+            raise IgnoreRequest("No WARC file has the restored page, and its request is not a GET.")
         return None
 
     def _find_method(self, name: str | None) -> Any:
@@ -160,7 +162,7 @@ class Restorations:
         if fingerprint in self._requested:
             recorded = self._requested[fingerprint]
             if not request.dont_filter or (recorded and self._is_recorded_start(request, recorded)):
-                raise IgnoreRequest("The page is restored in this crawl.")
+                raise IgnoreRequest("This crawl already requests the page, because it was restored.")
 
     def _is_recorded_start(self, request: Request, recorded: DroppedRequest) -> bool:
         """Return whether the spider starts with *request*, and all of it is *recorded*."""
@@ -225,4 +227,4 @@ class Restorations:
             return
         for url in given_up.requests:
             message = "%s is not requested again: it is gone (404 or 410), or could not be handled in %d crawls"
-            self._monitor.log(logging.WARNING, message, url, _MAX_FAILURES)
+            self._monitor.log_throttled(message, logging.WARNING, message, url, _MAX_FAILURES)

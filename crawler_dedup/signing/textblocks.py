@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from functools import partial
 from itertools import chain
 from typing import NamedTuple
 from unicodedata import category
@@ -11,6 +12,7 @@ from unicodedata import category
 from crawler_dedup.signing.features import size_in_letters
 
 _LINE_ENDS = ("\n", "\r")
+_LIST = 6  # links; fewer in one line lead to the pages beside this one, or to those above it
 _NUMBERS, _SIGNS = re.compile(r"\d\D+\d"), ("Sc", "So")
 
 
@@ -31,7 +33,7 @@ class Block(NamedTuple):
         row: number of the row of a table, or of the label in a list of labels with values, that it belongs to; 0: none.
         cell: number of the cell in that row, counted from 1; 0: none.
         lines: the lines of a preformatted text, by which it is compared. The main text is found without them.
-        has_words: whether it has links, and words or a value beside them.
+        has_words: whether there are words or a value beside its links.
     """
 
     text: str
@@ -48,19 +50,26 @@ class Block(NamedTuple):
     has_words: bool = False
 
 
-def read_text(parts: list[str], links: list[slice], hidden: list[slice]) -> tuple[str, int, str, bool]:
-    """Return the text of *parts*, how much of it is in *links*, what is not *hidden*, and whether words are beside links."""
-    text = join_parts(parts)
-    linked = sum([size_in_letters(join_parts(parts[link])) for link in links]) if links else 0
-    shown = join_parts(leave_out(parts, hidden)) if hidden else text
-    return text, linked, shown, bool(links) and _has_words("".join(leave_out(parts, links)))
+# The same as Block._make, without calling a function in Python for each block.
+make_block = partial(tuple.__new__, Block)
 
 
-def _has_words(text: str) -> bool:
-    """Return whether *text* has more than a number ("4", "1.", "(12)") and punctuation: a word, "45 €", "12.05.", "★"."""
-    return bool(_NUMBERS.search(text)) or any(
-        character.isalpha() or category(character) in _SIGNS for character in text
-    )
+def size_of_links(parts: list[str], links: list[slice], text: str, size: int) -> int:
+    """Return how much of a *text* of *parts*, which has the *size*, is in *links*.
+
+    What separates the links of a list that is written in one line, or with ``<br>``, counts as part of them.
+    """
+    if len(links) == 1 and join_parts(parts[links[0]]) == text:
+        return size
+    if len(links) >= _LIST and not any(map(str.isalnum, "".join(leave_out(parts, links)))):
+        return size
+    return sum([size_in_letters(join_parts(parts[link])) for link in links])
+
+
+def has_words_beside(parts: list[str], links: list[slice]) -> bool:
+    """Return whether *parts* have more than a number (as "1." and "(12)") and punctuation beside *links*."""
+    rest = "".join(leave_out(parts, links))
+    return bool(_NUMBERS.search(rest)) or any(sign.isalpha() or category(sign) in _SIGNS for sign in rest)
 
 
 def read_lines(block: Block, parts: list[str], links: list[slice], hidden: list[slice]) -> tuple[Block, ...]:
@@ -102,9 +111,12 @@ class _Line(NamedTuple):
 
     def as_part_of(self, block: Block) -> Block:
         """Return the line as a block like that which it is a part of."""
-        text, linked, shown, has_words = read_text(*self)
+        text = join_parts(self.parts)
         size = size_in_letters(text)
-        return block._replace(text=text, size=size, linked=min(linked, size), shown=shown, has_words=has_words)
+        linked = min(size_of_links(self.parts, self.links, text, size), size)
+        has_words = has_words_beside(self.parts, self.links)
+        shown = join_parts(leave_out(self.parts, self.hidden))
+        return block._replace(text=text, size=size, linked=linked, shown=shown, has_words=has_words)
 
 
 def join_parts(parts: Iterable[str]) -> str:

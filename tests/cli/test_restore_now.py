@@ -13,7 +13,7 @@ from scrapy.settings import Settings
 from crawler_dedup.spiders.restoring import stores_items
 from tests.support.commandline import command
 from tests.support.council import NEWS, PAGES
-from tests.support.crawling import Site, html, run_scrapy
+from tests.support.crawling import Answer, Site, html, run_scrapy
 from tests.support.projects import ADDON, project
 
 
@@ -59,6 +59,28 @@ def test_nothing_is_restored_or_crawled_if_nothing_would_store_the_items(tmp_pat
         assert command(directory, "index", "overrides").stdout == "There are no overrides.\n"
         pages = restore(directory, site, "-O", "-").stdout.splitlines()
         assert [json.loads(line)["url"] for line in pages] == [f"{site.url}/rejected"]
+
+
+def test_a_page_that_cannot_be_crawled_now_waits_for_the_next_crawl(tmp_path: Path) -> None:
+    with Site({path: html(text) for path, text in PAGES.items()}) as site:
+        directory = project(tmp_path, site, ADDON)
+        crawl_news(directory, site)
+        site.pages["/rejected"] = Answer(b"", 403)
+        done = restore(directory, site, "-o", "pages.jsonl")
+    assert (done.returncode, done.stdout.splitlines()[1:]) == (1, ["0 pages restored."])
+    assert "1 page could not be crawled with news: `crawler-dedup index overrides`" in done.stderr
+    assert "(restored by the next crawl of news)" in command(directory, "index", "overrides").stdout
+
+
+def test_nothing_is_crawled_if_nothing_can_be_restored(tmp_path: Path) -> None:
+    with Site({path: html(text) for path, text in PAGES.items()}) as site:
+        directory = project(tmp_path, site, ADDON)
+        crawl_news(directory, site)
+        site.asked.clear()
+        done = command(directory, "restore", f"{site.url}/public", "--now", "news", "-o", "pages.jsonl")
+        assert (done.returncode, done.stdout, site.paths()) == (1, "0 pages restored.\n", [])
+        assert "no journal says that it was dropped" in done.stderr
+        assert "Scrapy" not in done.stderr
 
 
 @pytest.mark.parametrize(

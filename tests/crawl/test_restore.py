@@ -318,16 +318,19 @@ def test_a_job_on_disk_requests_a_restored_page_once(tmp_path: Path, site: Site)
     assert restorations_left(tmp_path) == []
 
 
-def test_a_page_that_cannot_be_requested_keeps_no_other_from_being_requested(tmp_path: Path, site: Site) -> None:
+def test_pages_that_cannot_be_requested_are_reported_in_one_line_and_keep_no_other_from_being_requested(
+    tmp_path: Path, site: Site
+) -> None:
     drop(tmp_path, site, "/a")
     restoration = Restoration("walker", DroppedRequest())
     with closing(opening.open_to_write(tmp_path / "index")) as pages:
-        pages.add_overrides([Override("keep", ("http://[no-host/x",), restorations=(restoration,))])
+        urls = "http://[no-host/x", "http://[no-host/y"
+        pages.add_overrides([Override("keep", (url,), restorations=(restoration,)) for url in urls])
     crawl = run(tmp_path, site)
     assert crawl.paths() == ["/a"]
     (line,) = crawl.lines("WARNING", "cannot be requested again")
     assert "http://[no-host/x cannot be requested again in this crawl: Invalid" in line
-    assert restorations_left(tmp_path) == [("x", 1)]
+    assert restorations_left(tmp_path) == [("x", 1), ("y", 1)]
 
 
 def test_a_link_that_leads_to_a_restored_page_is_not_requested_however_it_is_written(

@@ -366,7 +366,7 @@ KEPT = [record(1, 1)]
             [entry()],
             CHARTS,
             [
-                "None: no kept page represents suspiciously many pages.",
+                "None: no kept page has suspiciously many duplicates.",
                 "None: all pages could be judged.",
                 "1 kept page has duplicates, none of them more than one.",
             ],
@@ -387,7 +387,7 @@ def test_a_section_without_data_says_so_and_draws_nothing(
     assert [sentence for sentence in sentences if sentence not in text_of(root)] == []
     assert ("Duplicates" in texts(root, "//dt")) == bool(entries)
     assert ("A dry run" in text_of(root)) == any(each.event == "mark" for each in entries or ())
-    assert ("Hosts of which one represents another" in text_of(root)) == bool(entries)
+    assert ("Hosts with duplicates of pages of another host" in text_of(root)) == bool(entries)
 
 
 def test_lines_that_cannot_be_read_are_reported(tmp_path: Path) -> None:
@@ -452,7 +452,7 @@ def test_a_report_names_the_runs_that_it_adds_up(several: Path, tmp_path: Path) 
     assert f"{covered}; --last shows the latest run only." in printed_text(cli(several, "-o", tmp_path / "report.html"))
     root = parsed(tmp_path / "report.html")
     assert f"{several}: {covered}. Made by" in text_of(root)
-    assert "All other figures on this page add up 3 runs" in text_of(root)
+    assert "All other figures on this page count 3 runs together" in text_of(root)
     counts = texts(root, "//ul[@class='runs']/li/span[@class='more'][last()]")
     listed = zip(texts(root, "//ul[@class='runs']/li"), counts, strict=True)
     assert [(item[:8], *count.split(" · ")[:2]) for item, count in listed] == [
@@ -467,7 +467,7 @@ def test_the_report_of_the_latest_run_covers_no_other_run(several: Path, tmp_pat
     text = text_of(parsed(tmp_path / "report.html"))
     assert "Run 0000000f on the index" in text
     assert f"{OTHER_RUN:08x}" not in text
-    assert "add up" not in text
+    assert "runs together" not in text
     assert "cannot be combined" in printed_text(cli(several, "--last", "--run", "f", status=2))
 
 
