@@ -35,7 +35,8 @@ from crawler_dedup.signing.limits import MAX_CHARS
 from crawler_dedup.signing.segmentation import CutHan, character_bigrams
 from crawler_dedup.signing.tables import stop_words
 
-_WORD = rf"{LETTER}+(?:[{MARKS_RANGES}]+(?:{LETTER}+)?)*"
+# Words of ASCII, which are matched in three quarters of the time, and all others.
+_WORD = rf"(?:[a-z0-9_]++(?![^\0-\x7f])|{LETTER}+(?:[{MARKS_RANGES}]+(?:{LETTER}+)?)*)"
 _WORDS = re.compile(_WORD)
 # [x][x]* for [x]+: if a pattern begins with a set of characters, re skips all others quickly.
 # In slices: jieba takes memory for each character of a run.

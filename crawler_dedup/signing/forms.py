@@ -44,6 +44,7 @@ _texts = XPath(
     smart_strings=False,
 )
 _pictures = XPath("descendant::img/@src", smart_strings=False)
+_NUMBER = int(Trait.NUMBER)
 _FACT = "0"  # replaces each number, date and part of the address
 _numbers = re.compile(r"\d+(?:[.,:/-]\d+)*")
 _names_in_dates = re.compile(
@@ -82,7 +83,7 @@ class FormReader:
         known = self._blocks.setdefault(host, set())
         self._blocks.move_to_end(host)
         blocks = unpack_blocks(page.blocks)
-        new = {block.hash for block in blocks if block.size and not block.traits & int(Trait.NUMBER)} - known
+        new = {block.hash for block in blocks if block.size and not block.traits & _NUMBER} - known
         has_few_new_blocks = len(new) <= _MAX_NEW_BLOCKS
         known |= new
         self._remembered += is_first_of_host + len(new)
@@ -107,8 +108,7 @@ def forms_of(url: str, tree: HtmlElement) -> Iterator[str]:
     without_parts = without_path
     for part in _parts(path):
         without_parts = without_parts.replace(part, f" {_FACT} ")
-    without_parts = _form(without_parts)
-    if without_parts and without_parts != without_path:
+    if without_parts != without_path and (without_parts := _form(without_parts)) not in {"", without_path}:
         yield f"{host_of(url)}\n{without_parts}"
 
 
