@@ -47,7 +47,7 @@ class ServerStorage(Storage):
         self._stored, *numbers = meta
         epoch, stored = split_header(self._stored) if self._stored else (b"", None)
         if stored is None:
-            raise IndexGone(f"The index in {connection.address} was removed.")
+            raise IndexGone(f"The index in {connection.address} was removed from its server.")
         if stored != header:
             raise other_header_error(connection.address)
         self.connection = connection

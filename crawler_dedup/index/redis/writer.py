@@ -99,7 +99,9 @@ class Writer(JobThread):
             else:
                 if self.make_changes(storage.changes()):
                     return results
-        raise IndexUnusable("Others have changed the index again and again while pages were being decided.")
+        raise IndexUnusable(
+            f"Other processes changed the index during all {_ATTEMPTS} attempts to write to it: try again later."
+        )
 
     def make_changes(self, changes: Sequence[Command]) -> bool:
         """Make *changes* and release the lock.
