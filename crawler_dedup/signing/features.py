@@ -65,6 +65,8 @@ LANGUAGES = (
 )  # fmt: skip
 """The languages of snowballstemmer 2.2; later versions have more."""
 
+_LONGEST_KNOWN = 200
+"""Maximum number of characters of a text whose size is remembered."""
 _LONGEST_WORD = 40
 """Maximum number of letters of a word that is stemmed: longer strings are not words, and take long."""
 _FIRST_WIDE = "\u2e80"
@@ -85,6 +87,11 @@ def size_in_letters(text: str) -> int:
     """
     if text.isascii():
         return len(text)
+    return (_size_of if len(text) <= _LONGEST_KNOWN else _size_of.__wrapped__)(text)
+
+
+@lru_cache(maxsize=20_000)  # the pages of a site have many texts in common; they take 25 MB at most, and usually 5
+def _size_of(text: str) -> int:
     composed = _compose(_without_excess(text))
     return len(composed) + 2 * sum(map(len, _WIDE_RUNS.findall(composed)))
 

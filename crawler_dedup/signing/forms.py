@@ -20,6 +20,7 @@ from lxml.html import HtmlElement
 from crawler_dedup.errors import BeyondLimits
 from crawler_dedup.signedpage import SignedPage, Trait
 from crawler_dedup.signing.blocks import unpack_blocks
+from crawler_dedup.signing.dates import any_of
 from crawler_dedup.signing.maintext import read_page
 from crawler_dedup.signing.signer import Signer
 from crawler_dedup.signing.tables import read_patterns
@@ -48,7 +49,7 @@ _NUMBER = int(Trait.NUMBER)
 _FACT = "0"  # replaces each number, date and part of the address
 _numbers = re.compile(r"\d+(?:[.,:/-]\d+)*")
 _names_in_dates = re.compile(
-    rf"\b(?:{'|'.join(read_patterns('in date'))})\b\.?|(?:星期|周|週)[一二三四五六日天]|[日月火水木金土]曜日?"
+    rf"\b(?:{any_of(read_patterns('in date'))})\b\.?|(?:星期|周|週)[一二三四五六日天]|[日月火水木金土]曜日?"
 )
 _LONG_LINE = 40
 """Characters from which on a line without a number is no date."""
