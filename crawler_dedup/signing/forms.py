@@ -19,7 +19,7 @@ from lxml.html import HtmlElement
 
 from crawler_dedup.errors import BeyondLimits
 from crawler_dedup.signedpage import SignedPage, Trait
-from crawler_dedup.signing.blocks import unpack_blocks
+from crawler_dedup.signing.blocks import read_rows
 from crawler_dedup.signing.dates import any_of
 from crawler_dedup.signing.maintext import read_page
 from crawler_dedup.signing.signer import Signer
@@ -83,8 +83,8 @@ class FormReader:
         is_first_of_host = host not in self._blocks
         known = self._blocks.setdefault(host, set())
         self._blocks.move_to_end(host)
-        blocks = unpack_blocks(page.blocks)
-        new = {block.hash for block in blocks if block.size and not block.traits & _NUMBER} - known
+        rows = read_rows(page.blocks)
+        new = {*rows["hash"][(rows["size"] > 0) & (rows["traits"] & _NUMBER == 0)].tolist()} - known
         has_few_new_blocks = len(new) <= _MAX_NEW_BLOCKS
         known |= new
         self._remembered += is_first_of_host + len(new)
