@@ -21,7 +21,7 @@ installed = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv"), "versions
 os.environ["PATH"] = os.pathsep.join([*map(str, installed), os.environ["PATH"]])
 OLDEST = next((version for version in PYTHON if shutil.which(f"python{version}")), None)
 """The oldest supported Python of this machine; ``None`` is the one that runs nox."""
-OWN = ("childprocess", "dry_runs", "filenames", "forms", "watchdog")
+OWN = ("dry_runs", "filenames", "formcounts", "suspiciousdrops", "workerprocess")
 """Tests of what the filter does between two calls of Scrapy, which no version of a dependency changes."""
 
 

@@ -237,7 +237,11 @@ class Walk(CrawlSpider):
 
 
 def crawl(start: str, name: str, file: Path, pages: int) -> None:
-    """Crawl an application breadth-first, and write the addresses that were fetched and the stored pages to *file*."""
+    """Crawl an application breadth-first, and write its stored pages and the addresses that reached the spider to *file*.
+
+    A page that the filter drops does not reach the spider: Scrapy neither signals its response nor counts it for
+    ``CLOSESPIDER_PAGECOUNT``.
+    """
     settings = {
         "ADDONS": {"crawler_dedup.Addon": 500},
         "LOG_LEVEL": "ERROR",
@@ -263,7 +267,7 @@ def crawl(start: str, name: str, file: Path, pages: int) -> None:
 
 
 class Crawl(NamedTuple):
-    """The addresses that a crawl has fetched, the pages that it has stored, and their visible blocks."""
+    """The addresses that have reached the spider (*fetched*), the pages that it has stored, and their visible blocks."""
 
     fetched: set[str]
     trees: dict[str, HtmlElement]

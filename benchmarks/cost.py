@@ -45,7 +45,7 @@ def measure(pages: list[tuple[str, Path]], tokenizer: str) -> Cost:
         tempfile.TemporaryDirectory() as folder,
         Deduplicator.open(folder, Config.from_settings({"DEDUP_TOKENIZER": tokenizer})) as filtered,
     ):
-        filtered.load()
+        filtered.signer.load()
         for at in range(0, len(pages), _TURN):
             turn = [(url, saved(file)) for url, file in pages[at : at + _TURN]]
             start = time.process_time()

@@ -220,7 +220,7 @@ def page_steps() -> Mapping[str, Step]:
     signer.load()
     return {
         "check_body": lambda page: parsing.check_body(page.body, 1 << 40),
-        "check_attributes": lambda page: parsing.check_attributes(page.text),
+        "check_attributes": lambda page: parsing.check_attributes(page.text.encode()),
         "parse": lambda page: parsing.parse(page.body),
         **{f"decode {charset}": _decode(charset) for charset in _CHARSETS},
         "detect the charset": lambda page: parsing.parse(page.body + b"\xff\xfe\xe9"),

@@ -5,8 +5,8 @@ from __future__ import annotations
 from scrapy.settings import BaseSettings
 
 from crawler_dedup.config.settings import PROCESSES
-from crawler_dedup.crawl.childprocess import start_ahead
 from crawler_dedup.crawl.startup import refusal_logged
+from crawler_dedup.crawl.workerprocess import start_ahead
 
 
 class Addon:

@@ -137,11 +137,6 @@ class Deduplicator:
         return self._opened.store
 
     @property
-    def index_name(self) -> str:
-        """Name of the index in messages: its location, without user names and passwords."""
-        return self._opened.store.name
-
-    @property
     def run(self) -> int:
         """Number of this run, which the records of the pages that it files contain."""
         return self._opened.context.run
@@ -163,18 +158,9 @@ class Deduplicator:
         return self.config.scheme + (f", distance {self.config.max_distance}" if has_distance else "")
 
     @property
-    def tokenizer(self) -> str:
-        """Name of the tokenizer, which cuts Chinese into words, as in the header of the index."""
-        return self.config.tokenizer
-
-    @property
     def config(self) -> Config:
         """The configuration, with the tokenizer of the index."""
         return self.signer.config
-
-    def load(self) -> None:
-        """Load all dictionaries now, not with the first page that needs them. Takes up to a second."""
-        self.signer.load()
 
     def sign(
         self, url: str, body: bytes, *, encoding: str | None = None, key: str | None = None, scope: str | None = None

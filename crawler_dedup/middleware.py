@@ -86,7 +86,7 @@ class DedupMiddleware:
             return None
         if self.session.restorations.is_repeated(request):
             request.errback = None  # nothing has failed
-            raise IgnoreRequest("The restored page was requested already.")
+            raise IgnoreRequest("This crawl has already requested the restored page.")
         return await self.session.restorations.read_stored(request)
 
     async def process_response(

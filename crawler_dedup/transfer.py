@@ -12,7 +12,7 @@ import struct
 import sys
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from typing import Annotated, NamedTuple, TypeVar
 
@@ -136,7 +136,7 @@ class Export:
             if part == _SITES:
                 site = self._decode(value, StoredSite, "what is known of a site")
                 if not is_readable(site):
-                    raise self.error("what is known of a site is damaged")
+                    raise self.error("the profile of a site is damaged")
                 yield site
 
     def overrides(self) -> Iterator[Override]:
@@ -248,8 +248,6 @@ FilingOf = Callable[[Mapping[str, str]], Filing]
 SiteCheck = Callable[[StoredSite], bool]
 """Returns whether what is known about a site can be read; the index itself cannot check that."""
 
-_MERGED = 1 << 13
-
 
 def export_index(
     pages: Index,
@@ -311,7 +309,8 @@ def import_index(
     with closing(open_or_create_index(location, header.spec, header.libraries)) as pages:
         for block in _counted(export.blocks(), advance):
             rows = decode_records(export, block)
-            new += sum(pages.merge(rows[at : at + _MERGED], filing) for at in range(0, len(rows), _MERGED))
+            parts = (rows[at : at + pages.merged_at_once] for at in range(0, len(rows), pages.merged_at_once))
+            new += sum(pages.merge(part, filing) for part in parts)
         pages.merge_sites(export.sites())
         pages.add_overrides(overrides)
     return total, new
@@ -333,7 +332,8 @@ def read_profiles(path: Path, spec: Mapping[str, str], is_readable: SiteCheck) -
 
 
 def _read_pages(pages: Index, count_unreadable: Advance) -> Generator[ExportBlock, None, None]:
-    for batch in pages.records(MAX_BLOCK_ROWS, handled_only=True, count_unreadable=count_unreadable):
+    kept = pages.records(handled_only=True, count_unreadable=count_unreadable)
+    while batch := list(islice(kept, MAX_BLOCK_ROWS)):
         batch.sort(key=lambda record: record.page.signature)
         signatures = np.array([record.page.signature for record in batch], dtype=np.uint64)
         yield ExportBlock(signatures, [records.encode(_with_signature(record, 0)) for record in batch])

@@ -259,6 +259,23 @@ def test_every_command_and_option_that_a_page_names_exists() -> None:
                 assert unknown_words(call) == [], call
 
 
+def test_the_table_of_commands_names_every_command() -> None:
+    table = (
+        (ROOT / "docs/reference/commands.md").read_text(encoding="utf-8").split("\n\n| command |")[1].split("\n\n")[0]
+    )
+    rows = [re.findall(r"`([a-z ]+)`", row.split("|")[1]) for row in table.splitlines()[2:]]
+    groups = [names[0].rpartition(" ")[0] for names in rows]  # which the first name of a row has before it
+    words = [[name.rpartition(" ")[2] for name in names] for names in rows]
+    named = {f"{group} {name}".strip() for group, names in zip(groups, words, strict=True) for name in names}
+    context = click.Context(app)
+    existing = set()
+    for name in app.list_commands(context):
+        command = app.get_command(context, name)
+        parts = command.list_commands(context) if isinstance(command, click.Group) else []
+        existing |= {f"{name} {part}" for part in parts} or {name}
+    assert named == existing
+
+
 def test_a_command_or_option_that_does_not_exist_is_detected() -> None:
     for call in ["crawler-dedup drop", "crawler-dedup drops --all", "crawler-dedup index statistics"]:
         assert unknown_words(call)

@@ -23,7 +23,7 @@ from tests.support.projects import PAGES
 def tokenizer_of(directory: Path, config: Config | None = None) -> str:
     """Open the index and close it; its tokenizer."""
     with Deduplicator.open(directory, config) as opened:
-        return opened.tokenizer
+        return opened.config.tokenizer
 
 
 @pytest.fixture
@@ -85,7 +85,7 @@ def test_an_index_that_is_not_emptied_because_it_is_open_keeps_its_tokenizer(tmp
     with Deduplicator.open(tmp_path, Config(tokenizer="bigrams")) as first:
         first.check("http://a/", article("a").encode())
         with Deduplicator.open(tmp_path, Config(fresh=True)) as second:
-            assert second.tokenizer == "bigrams"
+            assert second.config.tokenizer == "bigrams"
             assert len(second) == 1
 
 

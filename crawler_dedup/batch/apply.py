@@ -180,7 +180,7 @@ def _write_copy(copy: _Copy, clusters: Path, mark: str, texts: _Texts | None, *,
     with open_replacement(copy.target) as file:
         copied = writer.copy_input(path, file, {} if mark else left_out, added)
         if copied.damaged and strict:
-            raise DedupError(f"{path} is damaged in {copied.damaged:,} places.")
+            raise DedupError(f"{path} is damaged in {copied.damaged:,} places. Without --strict, these are left out.")
     records = writer.count_records(copy.target)
     expected = copied.records - len(copied.cut_off) - (0 if mark else len(left_out)) + copied.noted
     if records != expected:

@@ -252,8 +252,8 @@ def apply(
 ) -> None:
     """Copy files, and leave out the near-duplicates.
 
-    Each INPUT is a file that was signed, or a folder of such files. Its copy has the same format. A copy of a WARC file
-    has a metadata record for each page that is left out.
+    Each INPUT is a file that `batch sign` has read, or a folder of such files. Its copy has the same format. A copy of a
+    WARC file has a metadata record for each page that is left out.
 
     \b
     Examples:

@@ -28,9 +28,9 @@ from crawler_dedup.config.settings import default_scope, scope_of
 from crawler_dedup.index import opening
 from crawler_dedup.index.location import Location
 from crawler_dedup.index.records import Record
-from crawler_dedup.inspection.compare import RuleResult, inspect_page
 from crawler_dedup.inspection.comparison import Comparison, Lack, PairSites, compare_pages, find_sites, inspect_stored
 from crawler_dedup.inspection.fetching import FetchedPage, as_fetched, is_address, load_page
+from crawler_dedup.inspection.inspectedpage import RuleResult, inspect_page
 from crawler_dedup.journal.entry import Entry
 from crawler_dedup.signedpage import SignedPage
 from crawler_dedup.signing.signer import Signer, config_from_spec
@@ -80,8 +80,8 @@ def compare(  # noqa: PLR0913, PLR0917  (each is an option of the command)
     an HTML file or an address. The command prints both main texts side by side, the other parts of each page (menus,
     footers and so on), the words that only one page has, and the answer of each rule. It knows nothing about the sites,
     like a crawl at its start. With --index, it uses what the index knows about the sites: now or, if the journal beside the
-    index says that NEW was dropped because of KEPT, at that time. Pages are compared within their scope; `index stats`
-    lists the scopes.
+    index says that NEW was dropped because of KEPT, at that time. A crawl compares only pages of the same scope; `index
+    stats` lists the scopes.
 
     Exit status 0: dropped. 1: not dropped. 2: a page cannot be read or compared.
 

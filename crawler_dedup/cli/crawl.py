@@ -59,7 +59,7 @@ def demo() -> None:
 @click.option(
     "--own-text",
     type=click.Choice(("text", "markdown")),
-    help="Add each page's text without menus, footers and the like.",
+    help="Add own_text: the text without menus, footers and the like.",
 )
 @click.option("--urls", "listed", type=_Files, metavar="FILE", help="Also crawl the addresses in FILE, one per line.")
 @click.option(
@@ -86,8 +86,8 @@ def crawl(  # noqa: PLR0913, PLR0917  (each is an option of the command)
 
     The crawl follows links within the hosts of the given URLs, obeys robots.txt, and waits a second between two requests to
     a host. For each kept page, FILE gets its url, title, text, language, depth and referer. In a Scrapy project, the
-    settings and the index of the project are used; -s sets any setting of Scrapy or of the filter. To a crawl
-    after a --dry-run, all pages are new.
+    settings and the index of the project are used; -s sets any setting of Scrapy or of the filter. A
+    later crawl treats the pages of a --dry-run as new.
 
     Ctrl-C ends the crawl when the requested pages are handled; a second Ctrl-C stops it at once.
 
@@ -204,14 +204,9 @@ def _result_of(crawler: Crawler, config: Config) -> CrawlResult:
         return int(stats.get(f"dedup/{name}", 0))
 
     return CrawlResult(
-        checked=count("checked"),
+        **{name: count(name) for name in ("checked", "dropped", "marked", "unchanged", "changed", "unchecked")},
         kept=max(0, count("kept") - count("handled/released")),
         released=count("handled/released"),
-        dropped=count("dropped"),
-        marked=count("marked"),
-        unchanged=count("unchanged"),
-        changed=count("changed"),
-        unchecked=count("unchecked"),
         failed=spider.failed_pages,
         failed_starts=spider.failed_starts,
         items=int(stats.get("item_scraped_count", 0)),

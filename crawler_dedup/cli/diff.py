@@ -8,7 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from crawler_dedup.cli.terminal import printable
-from crawler_dedup.difference import Aligned, Omission, compare_lines, compare_words, omit_equal, split_lines
+from crawler_dedup.inspection.difference import Aligned, Omission, compare_lines, compare_words, omit_equal, split_lines
 
 _MAX_WIDTH = 200
 

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 @click.option("--sample", "size", type=click.IntRange(1), metavar="N", help="Draw N pages at random.")
 @click.option("--seed", type=int, help="Seed of --sample: the same number draws the same pages.")
 @click.option(
-    "--explain", is_flag=True, help="Print three lines per page: its title, and what was measured (distance 3)."
+    "--explain", is_flag=True, help="Print three lines per page: its title, and what was measured (such as distance 3)."
 )
 @json_option
 @target_options

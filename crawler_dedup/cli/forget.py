@@ -61,8 +61,8 @@ def forget(
     the journal) are listed, so that you can crawl them again; those that were kept later are left out. INDEX is the
     directory of the index, or its address on a server; without it, the index of this Scrapy project is used.
 
-    A page that was dropped cannot be forgotten, because it is not in the index. For its address, the command prints because
-    of which kept page it was dropped, by which rule, and how to let it pass.
+    A page that was dropped cannot be forgotten, because it is not in the index. For its address, the command prints which
+    kept page it duplicates, by which rule it was dropped, and how to let it pass.
 
     Exit status 1: no page has the address that was given with --url.
 
@@ -159,7 +159,7 @@ def _find_duplicates(pages: Index, table: JournalTable, is_selected: RecordTest,
     """Return the addresses of the duplicates of selected pages, without those that are kept and not selected."""
     selected: set[ScopedUrl] = set()
     not_selected: set[ScopedUrl] = set()  # only pages with the address *url*
-    for record in opening.read_records(pages, start("selecting pages", len(pages))):
+    for record in pages.records(start("selecting pages", len(pages))):
         if is_selected(record):
             selected.add(_address_of(record))
         elif record.page.url == url:

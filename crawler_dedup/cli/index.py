@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import multiprocessing
 import signal
-from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import click
 from rich.filesize import decimal
@@ -38,54 +36,15 @@ from crawler_dedup.index.lmdb import compaction
 from crawler_dedup.index.lmdb.engine import DATA_FILE
 from crawler_dedup.index.lmdb.index import DirectoryIndex
 from crawler_dedup.index.location import Location
-from crawler_dedup.index.opening import read_records
-from crawler_dedup.index.profiles import SiteFigures
+from crawler_dedup.inspection.journaltable import JournalTable
 from crawler_dedup.rules.counts import can_read
 from crawler_dedup.signing.lookup import Lookup, lookup_of
 from crawler_dedup.signing.signer import config_from_spec
-from crawler_dedup.system.callbacks import Advance
 from crawler_dedup.system.processes import interrupts_blocked
 from crawler_dedup.transfer import Export
 
 _MAX_ROWS = 20
 _WAY_OUT = "The index is damaged. `crawler-dedup index verify --help` says how to replace it."
-
-
-class PagesOfRun(NamedTuple):
-    """The pages that one run filed: their number, and the time of the last one, in seconds since 1970."""
-
-    pages: int = 0
-    last_filed: int = 0
-
-
-@dataclass(frozen=True)
-class Contents:
-    """The contents of an index of pages, counted.
-
-    Attributes:
-        scopes: scope → number of pages, most first.
-        runs: number of a run → its pages.
-        open_claims: pages that are not settled.
-        sites: what is stored about their sites.
-    """
-
-    scopes: Mapping[str, int]
-    runs: Mapping[int, PagesOfRun]
-    open_claims: int
-    sites: SiteFigures
-
-
-def count_contents(pages: Index, advance: Advance) -> Contents:
-    """Count the contents of an index of pages, record by record."""
-    scopes: Counter[str] = Counter()
-    runs: dict[int, PagesOfRun] = {}
-    open_claims = 0
-    for record in read_records(pages, advance):
-        scopes[record.page.scope] += 1
-        run = runs.get(record.run, PagesOfRun())
-        runs[record.run] = PagesOfRun(run.pages + 1, max(run.last_filed, record.filed))
-        open_claims += not record.settled
-    return Contents(dict(scopes.most_common()), runs, open_claims, pages.measure_sites())
 
 
 @click.command
@@ -94,28 +53,32 @@ def count_contents(pages: Index, advance: Advance) -> Contents:
 def stats(index: Location | None, json: bool) -> None:
     """Print the configuration, size and contents of an index.
 
-    INDEX is the directory of the index, or its address on a server; without it, the index of this Scrapy project is used.
-    Pages are compared within their scope (DEDUP_SCOPE), and a run is one crawl or other opening of the index. The table has
-    only the largest scopes and the latest runs if there are many; --json prints all.
+    INDEX is the directory of the index, or its address on a server; without it, the index of this Scrapy project is used. A
+    crawl compares only pages of the same scope (DEDUP_SCOPE). A run is one crawl, or another opening of the index. If there
+    are many, the table has only the largest scopes and the latest runs; --json prints all.
 
     \b
     Examples:
       crawler-dedup index stats
       crawler-dedup index stats .scrapy/dedup --json
     """
-    with closing(opening.open_to_write(find_index(index))) as opened, progress_bars() as start:
-        contents = count_contents(opened, start("reading", len(opened)))
-        fields = _index_fields(opened, contents)
+    with closing(opening.open_to_write(find_index(index))) as opened, closing(JournalTable()) as pages:
+        with progress_bars() as start:
+            pages.read_index(opened, start("reading", len(opened)))
+        fields = _index_fields(opened)
+        ((fields["open_claims"],),) = pages.select("SELECT count(*) FROM pages WHERE NOT settled")
+        scopes = list(pages.select("SELECT scope, count(*) FROM pages GROUP BY scope ORDER BY count(*) DESC, scope"))
+        runs = list(pages.select("SELECT run, count(*), max(filed) AS last FROM pages GROUP BY run ORDER BY last DESC"))
     if not json:
-        make_console().print(_table(fields, contents))
+        make_console().print(_table(fields, scopes, runs))
         return
     print_json("index", [fields])
-    print_json("index_scope", ({"scope": scope, "pages": pages} for scope, pages in contents.scopes.items()))
-    print_json("index_run", map(_run_fields, contents.runs.items()))
+    print_json("index_scope", ({"scope": scope, "pages": number} for scope, number in scopes))
+    print_json("index_run", ({"run": run, "pages": number, "last_filed": iso_time(last)} for run, number, last in runs))
 
 
-def _index_fields(opened: Index, contents: Contents) -> dict[str, Any]:
-    header, figures = opened.read_header(), opened.measure()
+def _index_fields(opened: Index) -> dict[str, Any]:
+    header, figures, sites = opened.read_header(), opened.measure(), opened.measure_sites()
     return {
         "entries": len(opened),
         "format": header.format,
@@ -124,18 +87,14 @@ def _index_fields(opened: Index, contents: Contents) -> dict[str, Any]:
         "disk_bytes": opened.stored_bytes,
         "free_share": 1 - figures.used_pages / figures.pages if figures else None,
         "readers": figures.readers if figures else None,
-        "open_claims": contents.open_claims,
-        "sites": contents.sites.sites,
-        "known_sites": contents.sites.known,
-        "site_bytes": contents.sites.content_bytes,
+        "open_claims": 0,
+        "sites": sites.sites,
+        "known_sites": sites.known,
+        "site_bytes": sites.content_bytes,
     }
 
 
-def _run_fields(run: tuple[int, PagesOfRun]) -> dict[str, Any]:
-    return {"run": f"{run[0]:08x}", "pages": run[1].pages, "last_filed": iso_time(run[1].last_filed)}
-
-
-def _table(fields: Mapping[str, Any], contents: Contents) -> Table:
+def _table(fields: Mapping[str, Any], scopes: Sequence[tuple[str, int]], runs: Sequence[tuple[str, int, int]]) -> Table:
     table = make_table("name", "value", show_header=False)
     entries, stored_bytes = fields["entries"], fields["disk_bytes"]
     table.add_row("pages", f"{entries:,}")
@@ -149,25 +108,20 @@ def _table(fields: Mapping[str, Any], contents: Contents) -> Table:
     if is_file:
         table.add_row("free in the file", f"{fields['free_share']:.0%}")
         table.add_row("readers", str(fields["readers"]))
-    _add_contents(table, contents)
+    table.add_row("pages not handled yet", f"{fields['open_claims']:,}")
+    sites = f"{fields['sites']:,}, {fields['known_sites']:,} of them with a snapshot; {decimal(fields['site_bytes'])}"
+    table.add_row("sites", sites)
+    table.add_section()
+    for scope, number in scopes[:_MAX_ROWS]:
+        table.add_row(Text(f"scope {scope}"), f"{number:,}")
+    if len(scopes) > _MAX_ROWS:
+        table.add_row("scopes", f"{len(scopes):,} in all")
+    table.add_section()
+    for run, number, last in runs[:_MAX_ROWS]:
+        table.add_row(f"run {run}", f"{number:,}, the last at {format_time(last)}")
+    if len(runs) > _MAX_ROWS:
+        table.add_row("runs", f"{len(runs):,} in all")
     return table
-
-
-def _add_contents(table: Table, contents: Contents) -> None:
-    table.add_row("claims not settled", f"{contents.open_claims:,}")
-    sites = contents.sites
-    table.add_row("sites", f"{sites.sites:,}, {sites.known:,} of them with a snapshot; {decimal(sites.content_bytes)}")
-    table.add_section()
-    for scope, count in list(contents.scopes.items())[:_MAX_ROWS]:
-        table.add_row(Text(f"scope {scope}"), f"{count:,}")
-    if len(contents.scopes) > _MAX_ROWS:
-        table.add_row("scopes", f"{len(contents.scopes):,} in all")
-    table.add_section()
-    latest = sorted(contents.runs.items(), key=lambda run: run[1].last_filed, reverse=True)
-    for number, run in latest[:_MAX_ROWS]:
-        table.add_row(f"run {number:08x}", f"{run.pages:,}, the last at {format_time(run.last_filed)}")
-    if len(latest) > _MAX_ROWS:
-        table.add_row("runs", f"{len(latest):,} in all")
 
 
 @click.command

@@ -20,7 +20,6 @@ from crawler_dedup.system.files import read_maybe_gzipped
 
 _HTML = (".html", ".htm", ".html.gz", ".htm.gz")
 _PLAIN = (".txt", ".txt.gz")
-_BLOCK = 500
 _SNIFFED = 1024
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 
@@ -80,9 +79,7 @@ def _in_folder(folder: Path, signer: Signer) -> Iterator[str]:
 
 def _in_index(directory: Path) -> Iterator[str]:
     with closing(open_index(directory)) as pages:
-        for block in pages.records(_BLOCK, handled_only=True):
-            for record in block:
-                yield unpack_text(record.page.text)
+        yield from (unpack_text(record.page.text) for record in pages.records(handled_only=True))
 
 
 @click.command()

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import astuple, replace
 from functools import cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -16,6 +16,7 @@ from crawler_dedup.cli.feeds import Feeds, feed_options
 from crawler_dedup.cli.journals import WantedDrops, drop_options, print_damage
 from crawler_dedup.cli.options import (
     IndexType,
+    add_options,
     index_argument,
     journal_option,
     json_option,
@@ -41,6 +42,11 @@ if TYPE_CHECKING:
     from scrapy.settings import Settings
 
 
+_index_option = click.option(
+    "--index", type=IndexType(), help="Directory or address of the index.  [default: that of this Scrapy project]"
+)
+
+
 @click.command()
 @click.argument("urls", nargs=-1)
 @click.option("--of", "kept", metavar="URL", default="", help="Only duplicates of this kept page.")
@@ -57,9 +63,7 @@ if TYPE_CHECKING:
 @click.option(
     "--argument", "-a", "arguments", multiple=True, metavar="NAME=VALUE", help="An argument of SPIDER. Can be repeated."
 )
-@click.option(
-    "--index", type=IndexType(), help="Directory or address of the index.  [default: that of this Scrapy project]"
-)
+@_index_option
 @journal_option
 @settings_option("DEDUP_DIR=other")
 def restore(  # noqa: PLR0913, PLR0917  (each is an option of the command)
@@ -213,14 +217,8 @@ def _crawl(spider: type[Spider], settings: Settings, arguments: Mapping[str, str
     return int(crawler.stats.get_value("dedup/restored", 0))
 
 
-_index_option = click.option(
-    "--index", type=IndexType(), help="Directory or address of the index.  [default: that of this Scrapy project]"
-)
 _undo_option = click.option("--undo", is_flag=True, help="Undo an earlier call with the same arguments.")
-
-
-def _options(command: Callable[..., Any]) -> Callable[..., Any]:
-    return _undo_option(_index_option(settings_option("DEDUP_DIR=other")(command)))
+_options = add_options(_undo_option, _index_option, settings_option("DEDUP_DIR=other"))
 
 
 @click.command()

@@ -20,10 +20,10 @@ from crawler_dedup.cli.terminal import format_time, iso_time, make_console, prin
 from crawler_dedup.config import Config
 from crawler_dedup.index import opening
 from crawler_dedup.index.records import Record
-from crawler_dedup.inspection.compare import InspectedPage, inspect_page
 from crawler_dedup.inspection.comparison import PairSites, compare_pages, find_lacks, find_nearest, find_similar
 from crawler_dedup.inspection.fetching import fetch_page
 from crawler_dedup.inspection.history import AddressHistory, PageHistory, find_history
+from crawler_dedup.inspection.inspectedpage import InspectedPage, inspect_page
 from crawler_dedup.inspection.journaltable import JournalTable
 from crawler_dedup.inspection.stored import id_of
 from crawler_dedup.journal.entry import Entry
@@ -198,7 +198,7 @@ def _outcome(entry: Entry) -> str:  # noqa: PLR0911  (one return an event)
             return f"{url} passed without a check: {printable(entry.reason)}."
         case "released":
             return (
-                f"{url} passed and was forgotten: its callback failed, released it or asked for it again, or pipelines"
+                f"{url} passed and was forgotten: its callback failed, called `release` or requested it again, or pipelines"
                 " dropped all of its items."
             )
         case "forgotten":
@@ -231,8 +231,8 @@ def _print_kept(record: Record) -> None:
         state = "is kept" if record.settled else "has passed, but was not handled completely, or is still being handled"
     click.echo(f"{printable(url)} {state}: “{printable(record.page.title)}”")
     click.echo(
-        f"  filed {format_time(record.filed)}, run {record.run:08x}, scope {printable(record.page.scope) or '(none)'};"
-        f" visited last {format_time(record.seen)}"
+        f"  added to the index {format_time(record.filed)}, run {record.run:08x}, scope"
+        f" {printable(record.page.scope) or '(none)'}; last visited {format_time(record.seen)}"
     )
 
 
@@ -242,8 +242,10 @@ def _print_duplicates(page: PageHistory, url: str, listed: int | None) -> None:
         return
     is_representative = page.outcome is None or not page.outcome.duplicate_of
     address = url if page.outcome is None or is_representative else page.outcome.duplicate_of
-    verb = "represents" if page.kept is not None or page.representative is not None else "represented"
-    click.echo(f"{printable(address)} {verb} {quantity(count, 'page' if is_representative else 'other page')}:")
+    verb = "has" if page.kept is not None or page.representative is not None else "had"
+    click.echo(
+        f"{printable(address)} {verb} {quantity(count, 'duplicate' if is_representative else 'other duplicate')}:"
+    )
     for entry in list(page.duplicates.values())[:listed]:
         click.echo(f"  {printable(entry.url)}  ({describe_decision(entry)})")
     if listed is not None and count > listed:
@@ -255,7 +257,7 @@ def _print_difference(page: PageHistory, config: Config, target: Target, *, fetc
     last = page.outcome
     if last is None or not last.is_duplicate:
         if fetches:
-            click.echo("No other page represents it, so there is nothing to compare it with.")
+            click.echo("It is no duplicate of another page, so there is nothing to compare it with.")
         return
     if fetches:
         _print_fetched(page.sites, last, config)
@@ -287,8 +289,10 @@ def _print_nearest(record: Record, config: Config, target: Target) -> None:
         click.echo("No other kept page is similar to its present state.")
         return
     rule, is_duplicate = decide(pair)
-    answer = "would represent this page now" if is_duplicate else "does not represent this page"
-    click.echo(f"Of the other kept pages, {printable(pair.kept.url)} is the most similar; it {answer}: rule “{rule}”.")
+    answer = "would be its duplicate now" if is_duplicate else "is not its duplicate"
+    click.echo(
+        f"Of the other kept pages, {printable(pair.kept.url)} is the most similar; this page {answer}: rule “{rule}”."
+    )
     make_console().print(describe_lacks("other", find_lacks(page, pair), is_stored=False))
 
 

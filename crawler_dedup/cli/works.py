@@ -205,8 +205,9 @@ def check(inputs: Sequence[str], library: Path, json: bool, jobs: int) -> None:
 
     INPUT is a text, Markdown, HTML or EPUB file, a folder of them, a WARC, WACZ, JSON Lines or Parquet file, an address, a
     text file that contains only addresses, or the directory of an index that was made with DEDUP_STORE_TEXT = True. Each
-    page is compared with all works. Matches are stored beside the library; a match that is known is updated. In the
-    output of --json, a start or an end is counted in characters of the text of the page or of the work.
+    page is compared with all works; one that shares passages with a work is a match. Matches are stored in the directory of
+    the library; a match that is known is updated. In the output of --json, `start` and `end` are positions in the text of
+    the page, in characters, and `work_start` and `work_end` in that of the work.
 
     Exit status 0: there is no new match. 1: there are new matches. 2: there are none, and an input could not be read.
 

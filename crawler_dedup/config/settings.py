@@ -72,8 +72,9 @@ class Config:
     action: Action = _setting(
         "drop",
         "`drop`: a duplicate never reaches the spider. `follow`: it reaches its callback; the requests that the "
-        "callback yields are followed, and its items are discarded. `mark`: every page passes, with the decision in "
-        '`response.meta["dedup"]` and in the statistics. The meta key `dedup_action` has precedence.',
+        "callback yields are followed, and its items are discarded. `mark` (a dry run): every page passes, with the "
+        'decision in `response.meta["dedup"]` and in the statistics. The meta key [`dedup_action`](meta.md#dedup_action) '
+        "of a request has precedence.",
     )
     dir: PathString = _setting(
         "dedup",
@@ -125,9 +126,9 @@ class Config:
     )
     scheme: Annotated[str, Meta(min_length=1, title='a name, or "NAME option=value …"')] = _setting(
         "simhash",
-        "How pages are signed and compared: `simhash`, `exact`, `shingling`, `minhash`, `checksums`, `imatch`, `ddw`, "
-        "`sentences`, `pinyin`, `winnowing`, or one of another package ([schemes](schemes.md)). Part of the index "
-        "header.",
+        "How signatures of pages are computed and compared: `simhash`, `exact`, `shingling`, `minhash`, `checksums`, "
+        "`imatch`, `ddw`, `sentences`, `pinyin`, `winnowing`, or one of another package ([schemes](schemes.md)). Part of "
+        "the index header.",
     )
     max_distance: Annotated[int, Meta(ge=0, le=7)] = _setting(
         7,
@@ -147,13 +148,13 @@ class Config:
     )
     settle: Literal["item", "callback", "manual"] = _setting(
         "item",
-        "When a page that passed counts as handled and may represent others "
+        "When a page that passed counts as handled, so that others may be dropped as its duplicates "
         "([claims](../explanation/claims.md)). "
-        "`item`: when one of its items came out of the pipelines, or its callback ended without an error and without "
-        "an item. `callback`: when the callback and all items ended without an error, and an item came out of the "
-        "pipelines or there were none. As soon as this is impossible, the page is forgotten. `manual`: when "
-        "`crawler_dedup.settle(response)` is called (which also works with the other values); a page that is not "
-        "settled by the end of the run is forgotten.",
+        "`item`: as soon as one of its items has come out of the pipelines, or when its callback has ended without an "
+        "error and without an item. `callback`: when its callback and all its items have ended without an error, and, if "
+        "there were items, one has come out of the pipelines. With these two, a page whose handling ends otherwise is "
+        "forgotten. `manual`: when `crawler_dedup.settle(response)` is called (which also works with the other values); a "
+        "page that is not settled by the end of the run is forgotten.",
     )
     grace: Annotated[int, Meta(ge=0, le=86_400)] = _setting(
         60,
@@ -164,9 +165,9 @@ class Config:
         "pass",
         "What happens to a page that is unchanged since an earlier run handled it, if that run came to its end by "
         "itself (or has a JOBDIR). `drop` drops it: an incremental crawl; its links are followed only with "
-        '`DEDUP_ACTION = "follow"`. A page that Scrapy\'s HTTP cache replays passes. With either value, an '
-        "unchanged page that this run has handled is dropped if another address redirects to it, or has redirected to "
-        "it; an address that is requested again passes.",
+        '`DEDUP_ACTION = "follow"`. A page that Scrapy\'s HTTP cache replays passes. With either value, a page '
+        "that this run has handled is dropped if it comes again, unchanged, from another requested address (by a "
+        "redirection); the same address requested again passes.",
     )
     never_drop: Prefixes = _setting(
         (),
@@ -192,12 +193,13 @@ class Config:
     timeout: Annotated[float, Meta(ge=0.01, le=86_400)] = _setting(
         30.0,
         "Seconds that a worker may take for a page, without loading a dictionary. After that the worker is "
-        "replaced, and the page passes as `unchecked`. A signed page waits for the index for a fifth of this time, but "
-        "at least 6 seconds (or this time, if it is shorter); while its server is unavailable, as `DEDUP_INDEX_WAIT` says.",
+        "replaced, and the page passes as `unchecked`. A signed page waits for the index for a fifth of this time, for at "
+        "least 6 seconds, and never longer than this time (by default 6 seconds). While the server of the index is "
+        "unavailable, it waits as `DEDUP_INDEX_WAIT` says.",
     )
     processes: Annotated[int, Meta(ge=0, le=64, extra={"zero": "on the event loop"})] = _setting(
         PROCESSES,
-        "Number of processes that sign the pages of a crawl, decide about them and extract texts "
+        "Number of processes that compute the signatures of pages, decide about them and extract texts "
         "([processors and memory](../how-to/where-it-runs.md#processors-and-memory)). With 0, nothing protects the crawl "
         "from a page that takes long, crashes or takes too much memory.",
         shown="`1` (0 on Windows)",

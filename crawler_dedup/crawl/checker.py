@@ -12,7 +12,6 @@ import msgspec
 from scrapy.http import Request, Response
 
 from crawler_dedup.config import Config
-from crawler_dedup.crawl.childprocess import SigningError
 from crawler_dedup.crawl.claims import Question
 from crawler_dedup.crawl.gate import Gate, Identity, action_of
 from crawler_dedup.crawl.restorations import META_RESTORED
@@ -20,6 +19,7 @@ from crawler_dedup.crawl.session import Session
 from crawler_dedup.crawl.supervision import NotSigned
 from crawler_dedup.crawl.suspicions import Suspicions
 from crawler_dedup.crawl.text import declared_encoding
+from crawler_dedup.crawl.workerprocess import SigningError
 from crawler_dedup.decision import Decision, Verdict
 from crawler_dedup.errors import DedupError
 from crawler_dedup.signedpage import clean_identifier, escape_surrogates

@@ -19,9 +19,9 @@ from weakref import WeakKeyDictionary
 
 from scrapy.http import Request, Response
 
-from crawler_dedup.crawl.childprocess import error_of
 from crawler_dedup.crawl.monitor import Monitor
 from crawler_dedup.crawl.serveroutages import Outages
+from crawler_dedup.crawl.workerprocess import error_of
 from crawler_dedup.crawl.workers import Workers, find_workers
 from crawler_dedup.decision import BEING_HANDLED, Decision, Verdict
 from crawler_dedup.errors import ConnectionLost, DedupError
@@ -41,6 +41,7 @@ _SHORT_WAIT_SECONDS = 3.0
 """The time that every page may wait: similar pages in flight at the same time are decided once the first was handled. On a
 busy machine with two crawls that takes more than a second."""
 _MAX_REMEMBERED = 1000
+_NAMED = 10  # pages that a warning names
 
 
 @dataclass
@@ -268,10 +269,11 @@ class Claims:
         if released:
             self._monitor.log(
                 logging.WARNING,
-                "Could not write the release of %d pages to the index (first: %s); they may wrongly represent duplicates."
-                " Remove each with `crawler-dedup forget --url`: the journal has them as `released`",
+                "%d pages were not handled to the end, but this could not be written to the index: later pages may wrongly"
+                " be dropped as their duplicates. Remove each with `crawler-dedup forget --url`. The journal has a line with"
+                ' "event":"released" for each; the first are %s',
                 len(released),
-                released[0].url,
+                ", ".join(decision.url for decision in released[:_NAMED]),
             )
 
     def _write_end(self, decision: Decision, *, settled: bool) -> None:

@@ -11,7 +11,7 @@ from functools import cache, partial
 import msgspec
 
 from crawler_dedup.config import Config
-from crawler_dedup.crawl.childprocess import Received
+from crawler_dedup.crawl.workerprocess import Received
 from crawler_dedup.pagetext import OwnText, OwnTextJob
 from crawler_dedup.signing.extractors import extract_text
 from crawler_dedup.signing.signer import Signer
@@ -45,7 +45,7 @@ class _NoLimits:
 
 
 class LocalWorker:
-    """Has the methods of :class:`~crawler_dedup.crawl.childprocess.ChildProcess`."""
+    """Has the methods of :class:`~crawler_dedup.crawl.workerprocess.ChildProcess`."""
 
     pid = 0
     is_stopped = False

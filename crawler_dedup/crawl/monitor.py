@@ -24,7 +24,7 @@ from crawler_dedup.journal.writer import JournalWriter, journal_path
 from crawler_dedup.signedpage import SignedPage
 from crawler_dedup.system.logs import LogThrottle, logger_without_credentials
 from crawler_dedup.urls import host_of
-from crawler_dedup.worker.messages import Ready
+from crawler_dedup.worker.messages import LogLine, Ready
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -90,7 +90,8 @@ class Monitor:
         """
         self.log(
             logging.INFO,
-            "Near-duplicate filter: index %s holds %s; run %08x, scheme %s, tokenizer %s, scope %s, action %s, signing: %s",
+            "Near-duplicate filter: index %s holds %s; run %08x, scheme %s, tokenizer %s, scope %s, action %s,"
+            " signatures computed %s",
             index.name,
             "pages that cannot be counted now" if index.pages is None else f"{index.pages} pages",
             run,
@@ -211,10 +212,10 @@ class Monitor:
         self.count("watchdog")
         self.log(
             logging.WARNING,
-            "%s represents %d pages of one site, such as %s. If it is an error page or an empty form, `crawler-dedup forget"
-            " --url` removes it, and lists the pages to crawl again",
-            decision.duplicate_of,
+            "%d pages of one site are duplicates of %s, such as %s. If that is an error page or an empty form, "
+            "`crawler-dedup forget --url` removes it, and lists the pages to crawl again",
             page.count,
+            decision.duplicate_of,
             ", ".join(page.examples),
         )
 
@@ -229,7 +230,7 @@ class Monitor:
             form.count,
             form.path,
             ", ".join(form.examples),
-            f'. To refuse these addresses, and no others seen so far: LinkExtractor(deny=[r"{form.pattern}"])'
+            f'. This pattern matches them, and no other address so far: LinkExtractor(deny=[r"{form.pattern}"])'
             if form.pattern
             else "",
         )
@@ -239,8 +240,8 @@ class Monitor:
         self.count("not_stored", pages)
         self.log(
             logging.ERROR,
-            "Not all feeds were stored: %s. Up to %d handled pages may be missing from them. These pages no longer represent"
-            " duplicates: remove the cause, and the next crawl on this index stores them again",
+            "Not all feeds were stored: %s. Up to %d pages may be missing from them. The index does not count these as kept"
+            " any more: remove the cause, and the next crawl on this index stores them",
             "; ".join(failures),
             pages,
         )
@@ -260,9 +261,9 @@ class Monitor:
         """Log a line of *kind* at *level* if none was logged for a minute, otherwise at DEBUG."""
         self._throttle.log(self.log, kind, level, message, *args, exc_info=exc_info)
 
-    def log_line(self, name: str, level: int, text: str) -> None:
-        """Log a line of a worker, as from its logger *name*."""
-        logging.getLogger(name).log(level, "%s", text, extra={"spider": self._crawler.spider})
+    def log_line(self, line: LogLine) -> None:
+        """Log a line of a worker, as from its logger."""
+        logging.getLogger(line.logger).log(line.level, "%s", line.text, extra={"spider": self._crawler.spider})
 
     def add_signing_wait(self, waited: float) -> None:
         """Count a page that was signed after it had *waited* some seconds for a worker."""
@@ -299,7 +300,7 @@ class Monitor:
             parts.append(f"{dropped} of the unchanged pages dropped")
         self.log(
             logging.INFO,
-            "Near-duplicate filter: %s; %s; waited for signing %.2f s on average, %.2f s at most; %d pages waiting",
+            "Near-duplicate filter: %s; %s; waited for signatures %.2f s on average, %.2f s at most; %d pages waiting",
             ", ".join(parts),
             size,
             self._signing_waits / max(1, self._signed),

@@ -11,11 +11,11 @@ from scrapy.utils.spider import DefaultSpider
 
 from crawler_dedup.config import Config
 from crawler_dedup.crawl.checker import CheckedResponse, ask_about, is_unwanted
-from crawler_dedup.crawl.childprocess import discard_ahead
 from crawler_dedup.crawl.gate import Gate, action_of
 from crawler_dedup.crawl.monitor import Monitor
 from crawler_dedup.crawl.serveroutages import Outages
 from crawler_dedup.crawl.startup import data_directory
+from crawler_dedup.crawl.workerprocess import discard_ahead
 from crawler_dedup.crawl.workers import Workers
 from crawler_dedup.decision import BEING_HANDLED, Decision, Verdict
 from crawler_dedup.system.logs import logger_without_credentials

@@ -66,7 +66,7 @@ class Restorations:
             self._waiting = (await self._workers.ask(ListRestorations(self._spider), RestoredRequests)).requests
             await run_in_own_thread(self._find_stored)
         except Exception as error:
-            self._monitor.log(logging.WARNING, "No restored page is requested in this crawl: %s", error)
+            self._monitor.log(logging.WARNING, "Restored pages cannot be requested in this crawl: %s", error)
             return
         if not self._waiting:
             return
@@ -134,7 +134,7 @@ class Restorations:
             try:
                 page = await run_in_own_thread(read_at, *position)
             except DedupError as error:
-                message = "A restored page cannot be read: %s"
+                message = "A restored page cannot be read from its WARC file: %s"
                 self._monitor.log_throttled(message, logging.WARNING, message, error)
             else:
                 headers, encoding = Headers(page.headers, encoding="latin-1"), page.drop.charset or None
@@ -144,7 +144,7 @@ class Restorations:
         if request.method != "GET":
             message = "%s is not requested again: it is the response to a %s, and no WARC file has it"
             self._monitor.log_throttled(message, logging.WARNING, message, url, request.method)
-            raise IgnoreRequest("The restored page is not stored.")
+            raise IgnoreRequest("No WARC file has the restored page, and its request is not a GET.")
         return None
 
     def _find_method(self, name: str | None) -> Any:
@@ -162,7 +162,7 @@ class Restorations:
         if fingerprint in self._requested:
             recorded = self._requested[fingerprint]
             if not request.dont_filter or (recorded and self._is_recorded_start(request, recorded)):
-                raise IgnoreRequest("The page is restored in this crawl.")
+                raise IgnoreRequest("This crawl already requests the page, because it was restored.")
 
     def _is_recorded_start(self, request: Request, recorded: DroppedRequest) -> bool:
         """Return whether the spider starts with *request*, and all of it is *recorded*."""

@@ -12,7 +12,6 @@ from rich.filesize import decimal
 from scrapy import Request, signals
 
 from crawler_dedup.config import Config
-from crawler_dedup.crawl.childprocess import discard_ahead
 from crawler_dedup.crawl.claims import Claims, release_claimed
 from crawler_dedup.crawl.compat import create_looping_call
 from crawler_dedup.crawl.feeds import FeedWatch
@@ -23,6 +22,7 @@ from crawler_dedup.crawl.serveroutages import Outages
 from crawler_dedup.crawl.signals import near_duplicate_dropped
 from crawler_dedup.crawl.startup import data_directory, find_journal_directory, find_warc_directory
 from crawler_dedup.crawl.text import declared_encoding
+from crawler_dedup.crawl.workerprocess import discard_ahead
 from crawler_dedup.crawl.workers import Workers
 from crawler_dedup.decision import Decision
 from crawler_dedup.errors import DedupError, IndexGone, IndexUnusable
@@ -117,7 +117,7 @@ class Session:
             try:
                 self._open_warc()
             except Exception as error:  # FastWARC may be installed and yet not work on this machine
-                self.monitor.log(logging.WARNING, "No dropped page is stored in WARC files: %s", error)
+                self.monitor.log(logging.WARNING, "Dropped pages cannot be stored in WARC files: %s", error)
 
     def engine_started(self) -> None:
         """Note that :meth:`engine_stopped` will be called. It is not called if the crawl fails before this."""

@@ -16,7 +16,7 @@ from scrapy.utils.misc import load_object
 from scrapy.utils.project import project_data_dir
 
 from crawler_dedup.config import Config
-from crawler_dedup.crawl.childprocess import discard_ahead
+from crawler_dedup.crawl.workerprocess import discard_ahead
 from crawler_dedup.errors import ConfigError, DedupError
 from crawler_dedup.journal.writer import journal_path
 from crawler_dedup.system.extras import require_extra
@@ -136,7 +136,8 @@ def find_journal_directory(config: Config) -> Path | None:
         if not config.index:
             raise
         _LOGGER.warning(
-            "No journal is written: %s Or set DEDUP_JOURNAL to an absolute path, or to '' for no journal", error
+            "The journal cannot be written: %s You can also set DEDUP_JOURNAL to an absolute path, or to '' for none",
+            error,
         )
         return None
 

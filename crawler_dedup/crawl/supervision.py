@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
-from crawler_dedup.crawl import childprocess
-from crawler_dedup.crawl.childprocess import (
+from crawler_dedup.crawl import workerprocess
+from crawler_dedup.crawl.workerprocess import (
     TRIED_AGAIN,
     UNCHECKED,
     ChildProcess,
@@ -159,7 +160,8 @@ class SupervisedWorker:
                 return
             for_end = False  # it is tried once
             try:
-                self.child = self._workers.start_another()
+                self.child = self._workers.start_worker()
+                self._workers.monitor.count("worker/restarts")
             except OSError:
                 self._workers.count_death()
         if self.child is not None:
@@ -174,11 +176,12 @@ class SupervisedWorker:
         assert self._loop is not None
         self._heard = self._loop.time()
         if isinstance(message, LogLine):
-            self._workers.log_line(message)
+            self._workers.monitor.log_line(message)
         elif isinstance(message, Ready):
             self._is_ready = True
         elif isinstance(message, Failure):  # it cannot open the index
-            self._workers.report_failure(message)
+            text = "The index cannot be opened: %s"
+            self._workers.monitor.log_throttled(text, logging.WARNING, text, message.message)
             self._failure, self._opens_again = message, self._loop.time() + _REOPEN_SECONDS
             self.end()
             self._fail_all("", error_of(message))
@@ -212,7 +215,7 @@ class SupervisedWorker:
             return
         pid, self.child = child.pid, None
         blamed = {number} if number in self.tasks else set(self.tasks) if status is None else set()
-        is_late = status == childprocess.TOO_LATE or not self._is_ready
+        is_late = status == workerprocess.TOO_LATE or not self._is_ready
         pages = []
         # The page that it worked on is named first.
         for each in sorted(self.tasks, key=lambda each: each not in blamed):
@@ -223,8 +226,9 @@ class SupervisedWorker:
                 task.fail(NOT_IN_TIME if is_late else DIED)
             if task.url:
                 pages.append((task.url, TRIED_AGAIN if each in self.tasks else UNCHECKED))
-        if status != childprocess.TOO_LATE or not blamed:  # otherwise it is the fault of the page, of which it is said
-            self._workers.report_death(describe_death(pid, status, pages))
+        if status != workerprocess.TOO_LATE or not blamed:  # otherwise it is the fault of the page, of which it is said
+            description = describe_death(pid, status, pages)
+            self._workers.monitor.log_throttled("worker", logging.WARNING, "%s", description)
             self._workers.count_death()
         self._start_replacement()
 

@@ -18,11 +18,11 @@ from typing import TYPE_CHECKING, TypeVar
 from weakref import WeakSet, proxy
 
 from crawler_dedup.config import Config
-from crawler_dedup.crawl import childprocess
-from crawler_dedup.crawl.childprocess import ChildProcess, error_of, take_child
+from crawler_dedup.crawl import workerprocess
 from crawler_dedup.crawl.monitor import Monitor
 from crawler_dedup.crawl.serveroutages import Outages
 from crawler_dedup.crawl.supervision import ENDED, NotSigned, SupervisedWorker, Task
+from crawler_dedup.crawl.workerprocess import ChildProcess, error_of, take_child
 from crawler_dedup.decision import Decision
 from crawler_dedup.errors import DedupError, IndexUnusable
 from crawler_dedup.system.channel import Failure, pack
@@ -33,7 +33,6 @@ from crawler_dedup.worker.messages import (
     Close,
     EndClaim,
     Job,
-    LogLine,
     Ready,
     Result,
     Start,
@@ -63,6 +62,7 @@ class Workers:
         is_preview: whether they only show what a crawl would decide, and change nothing.
 
     Attributes:
+        monitor: reports what happens.
         run: number of the run of the crawl.
         ready: what the first worker says of the index.
         loop: the event loop of the crawl, once there is a job.
@@ -79,7 +79,7 @@ class Workers:
         self.location = location
         self._processes, self._count = config.processes, max(1, config.processes)
         self._is_preview = is_preview
-        self._monitor: Monitor = proxy(monitor)  # which holds the crawl: its end must end the workers
+        self.monitor: Monitor = proxy(monitor)  # which holds the crawl: its end must end the workers
         is_shared = any(workers.location == location for workers in find_running())
         self._settings = {name: getattr(config, name) for name in SETTINGS} | {"fresh": config.fresh and not is_shared}
         self._numbers = count(1)
@@ -88,7 +88,7 @@ class Workers:
         self._supervised: list[SupervisedWorker] = []
         self._lock: ProcessLock | None = None
         self.loop: asyncio.AbstractEventLoop | None = None
-        self.silence_seconds = config.timeout + childprocess.SILENCE_SECONDS
+        self.silence_seconds = config.timeout + workerprocess.SILENCE_SECONDS
         self.stored_until: float | None = None
         self._begin_run()
         try:
@@ -127,18 +127,12 @@ class Workers:
 
         return LocalWorker()
 
-    def start_another(self) -> ChildProcess | LocalWorker:
-        """Start a worker that replaces another one, and count it. Raises :class:`OSError`."""
-        worker = self.start_worker()
-        self._monitor.count("worker/restarts")
-        return worker
-
     def _open(self, worker: SupervisedWorker, outages: Outages) -> Ready:
         child, start = worker.child, self.make_start(worker)
         assert child is not None
         try:
-            return outages.open(lambda: child.wait_until_ready(start, self.log_line))
-        except childprocess.NotStarted as error:
+            return outages.open(lambda: child.wait_until_ready(start, self.monitor.log_line))
+        except workerprocess.NotStarted as error:
             raise _unstartable(str(error)) from error
 
     def make_start(self, worker: SupervisedWorker) -> bytes:
@@ -206,20 +200,7 @@ class Workers:
             message = (
                 "%d workers have died within a minute: for a minute none is started. Without one, pages pass unchecked"
             )
-            self._monitor.log(logging.WARNING, message, MAX_DEATHS)
-
-    def report_death(self, description: str) -> None:
-        """Log the death of a worker."""
-        self._monitor.log_throttled("worker", logging.WARNING, "%s", description)
-
-    def report_failure(self, failure: Failure) -> None:
-        """Log that a worker cannot open the index."""
-        message = "The index cannot be opened: %s"
-        self._monitor.log_throttled(message, logging.WARNING, message, failure.message)
-
-    def log_line(self, line: LogLine) -> None:
-        """Log a line of a worker."""
-        self._monitor.log_line(line.logger, line.level, line.text)
+            self.monitor.log(logging.WARNING, message, MAX_DEATHS)
 
     async def close(self, *, finished: bool | None) -> None:
         """Finish the jobs, end the run, and close the index.
@@ -243,7 +224,7 @@ class Workers:
         except (DedupError, TimeoutError) as error:
             reason = str(error) or "no answer in time"
             message = "The end of the run could not be recorded, so that its last pages may be stored twice: %s"
-            self._monitor.log(logging.WARNING, message, reason)
+            self.monitor.log(logging.WARNING, message, reason)
         finally:
             self.kill()
 
@@ -268,7 +249,7 @@ class Workers:
 def _unstartable(reason: str) -> DedupError:
     return DedupError(
         f"No worker process can be started: {reason.rstrip('.')}. Remove the cause, or set DEDUP_PROCESSES = 0,"
-        " which signs pages on the event loop."
+        " which computes signatures on the event loop."
     )
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 
-from crawler_dedup.errors import IndexMismatch
+from crawler_dedup.errors import IndexMismatch, IndexUnusable
 from crawler_dedup.index.layout import decode_struct
 from crawler_dedup.system.logs import logger_without_credentials
 
@@ -57,7 +57,8 @@ def check_header(name: Path | str, theirs: Header, ours: Header) -> None:
             continue
         logger.warning(
             "The index in %s was made with %s %s, this process has %s: signatures of the same text may differ slightly,"
-            " so some duplicates may be missed.",
+            " so some duplicates of earlier pages may be missed. To avoid that, install the earlier version, or use a new"
+            " index.",
             name,
             library,
             then,
@@ -65,12 +66,20 @@ def check_header(name: Path | str, theirs: Header, ours: Header) -> None:
         )
 
 
+def other_header_error(name: object) -> IndexUnusable:
+    """Build the error that an open index has got the header of another configuration."""
+    return IndexUnusable(
+        f"Another process, with other settings, has emptied the index in {name} (DEDUP_FRESH) while this one was using it."
+        " Give the two processes different indexes, or the same settings, and start this one again."
+    )
+
+
 def require_same_spec(
     name: str, theirs: Mapping[str, str], ours: Mapping[str, str], remedy: str = "Use the same configuration."
 ) -> None:
     """Raise :class:`IndexMismatch`, with the differences and a *remedy*, if the spec of what *name* names is not *ours*."""
-    differences = _differences(theirs, ours)
-    if differences:
+    names = dict.fromkeys([*theirs, *ours])
+    if differences := {n: (theirs.get(n), ours.get(n)) for n in names if theirs.get(n) != ours.get(n)}:
         raise IndexMismatch(name, differences, remedy)
 
 
@@ -78,25 +87,16 @@ def _identity(header: Header) -> dict[str, str]:
     return {"format": str(header.format), **header.spec}
 
 
-def _differences(theirs: Mapping[str, str], ours: Mapping[str, str]) -> dict[str, tuple[str | None, str | None]]:
-    names = [*theirs, *(name for name in ours if name not in theirs)]
-    return {name: (theirs.get(name), ours.get(name)) for name in names if theirs.get(name) != ours.get(name)}
-
-
 @dataclass(frozen=True)
 class FileFigures:
     """The size of the file of an index.
 
     Attributes:
-        disk_bytes: the space that it takes on the disk.
-        page_bytes: length of a page of LMDB.
         pages: number of pages in the file.
         used_pages: number of those that contain data.
         readers: number of open read transactions, in all processes.
     """
 
-    disk_bytes: int
-    page_bytes: int
     pages: int
     used_pages: int
     readers: int

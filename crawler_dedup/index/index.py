@@ -14,16 +14,16 @@ from typing import TypeVar
 from crawler_dedup.decision import Decision
 from crawler_dedup.errors import IndexMissing, IndexUnusable
 from crawler_dedup.index.decider import Decider, RunContext
-from crawler_dedup.index.header import FileFigures, Header
+from crawler_dedup.index.header import FileFigures, Header, other_header_error
 from crawler_dedup.index.jobs import LOCKED, WRITE_SECONDS, wait_for
 from crawler_dedup.index.limits import MAX_CHANGED, MAX_EMPTIED_SITES, MAX_OVERRIDES
-from crawler_dedup.index.openclaims import OpenClaims, end_claim, touch_run
-from crawler_dedup.index.overrides import Override
-from crawler_dedup.index.profiles import SiteFigures, Snapshot, StoredSite, site_key
+from crawler_dedup.index.overrides import KnownOverrides, Override
+from crawler_dedup.index.pending import OpenClaims, end_claim, touch_run
+from crawler_dedup.index.profiles import FrozenProfiles, SiteFigures, Snapshot, StoredSite, site_key
 from crawler_dedup.index.protocols import Filing, Matcher
 from crawler_dedup.index.records import Record
-from crawler_dedup.index.runs import Run, RunEntry, wall_clock
-from crawler_dedup.index.storage import NO_NEEDS, Needs
+from crawler_dedup.index.runs import Alive, Run, RunEntry, wall_clock
+from crawler_dedup.index.storage import NO_NEEDS, Needs, Storage
 from crawler_dedup.index.transaction import Transaction
 from crawler_dedup.signedpage import SignedPage
 from crawler_dedup.system.callbacks import Advance, ignore_progress
@@ -41,30 +41,34 @@ class Index(ABC):
 
     Attributes:
         changed_at_once: how many pages, sites or overrides one transaction of a command changes.
+        merged_at_once: how many records should be merged at once.
         header: what the index is.
+        name: name of the index in messages: its location, without user names and passwords.
+
+    Args:
+        frozen: what decisions know about sites, instead of what the index knows; nothing is learned then.
     """
 
     changed_at_once = MAX_CHANGED
+    merged_at_once = 1 << 13
     _late = LOCKED
     """What is probably wrong if a transaction does not begin."""
 
-    def __init__(self, header: Header) -> None:
+    def __init__(self, header: Header, name: object, frozen: FrozenProfiles | None) -> None:
         self.header = header
+        self.name = str(name)
+        self._known = KnownOverrides()
+        self._frozen = frozen
         self._open_claims = OpenClaims()
-
-    @property
-    @abstractmethod
-    def name(self) -> str:
-        """Name of the index in messages: its location, without user names and passwords."""
 
     @property
     @abstractmethod
     def stored_bytes(self) -> int:
         """Size of the index in bytes. In a directory it is read in microseconds, on a server with round trips."""
 
-    @abstractmethod
     def measure(self) -> FileFigures | None:
         """Measure the file of the index; return ``None`` if it is on a server."""
+        return None
 
     @abstractmethod
     def close(self) -> None:
@@ -105,6 +109,9 @@ class Index(ABC):
     @abstractmethod
     def _read(self) -> AbstractContextManager[Transaction]:
         """Begin a read transaction, which sees what is stored now."""
+
+    def _make_transaction(self, storage: Storage, alive: Alive) -> Transaction:
+        return Transaction(storage, alive, self._known, self._frozen)
 
     def _now(self) -> int:
         """Return the time by the clock of the index, in seconds since 1970."""
@@ -160,7 +167,7 @@ class Index(ABC):
         def job(txn: Transaction) -> list[Decision]:
             decided.clear()
             if txn.header() != self.header:
-                raise IndexUnusable(f"The index in {self.name} was emptied for another configuration meanwhile.")
+                raise other_header_error(self.name)
             now = touch_run(txn, context)
             decider = Decider(txn, matcher, context, now=now)
             decided.extend(decider.decide(page, (aliases or {}).get(page.key, "")) for page in pages)
@@ -277,46 +284,41 @@ class Index(ABC):
         return forgotten
 
     def records(
-        self, size: int, *, handled_only: bool = False, count_unreadable: Advance = ignore_progress
-    ) -> Iterator[list[Record]]:
-        """Yield all records that can be read, in lists of up to *size*.
+        self,
+        advance: Advance = ignore_progress,
+        *,
+        handled_only: bool = False,
+        count_unreadable: Advance = ignore_progress,
+    ) -> Iterator[Record]:
+        """Yield all records that can be read.
 
         In a directory all records are from one state of the index. On a server every page that stays recorded
         during the call is yielded, in its state at some time during the call; a page that is filed again meanwhile may be
         yielded twice.
 
         Args:
-            handled_only: yield only the records of pages that were handled.
+            advance: called with 1 for each record.
+            handled_only: yield only the records of pages that were handled, and not by a dead run that may have lost them.
             count_unreadable: called with 1 for each record that cannot be read.
         """
-        is_wanted = self._make_handled_test() if handled_only else lambda _: True
+        dead = self._find_dead() if handled_only else {}
 
-        def readable(txn: Transaction) -> Iterator[Record]:
-            for _, record in txn.items():  # noqa: PERF102  (no dict)
-                if record is None:
-                    count_unreadable(1)
-                else:
-                    yield record
+        def is_handled(record: Record) -> bool:
+            return bool(record.settled) and not (record.run in dead and dead[record.run].may_have_lost(record))
 
         with self._read() as txn:
-            wanted = filter(is_wanted, readable(txn))
-            while batch := list(islice(wanted, size)):
-                yield batch
+            for _, record in txn.items():  # noqa: PERF102  (no dict)
+                advance(1)
+                if record is None:
+                    count_unreadable(1)
+                elif not handled_only or is_handled(record):
+                    yield record
 
     def find(self, scope: str, key: str) -> Record | None:
         """Return the record of the page with *key* in *scope*, or ``None``. *key* may be a shortened key."""
         with self._read() as txn:
             recorded = txn.find(scope, key)
         return recorded and recorded[1]
-
-    def _make_handled_test(self) -> Callable[[Record], bool]:
-        """Make a test of whether the page of a record was handled, and not by a run that died and may have lost it."""
-        dead = self._find_dead()
-
-        def is_handled(record: Record) -> bool:
-            return bool(record.settled) and not (record.run in dead and dead[record.run].may_have_lost(record))
-
-        return is_handled
 
     def _find_dead(self) -> dict[int, RunEntry]:
         """Find the runs that have died, or ended and left claims behind, without writing."""
@@ -374,7 +376,10 @@ class Index(ABC):
             IndexUnusable: the index would have too many.
         """
         if len({override.name for override in (*overrides, *self.list_overrides())}) > MAX_OVERRIDES:
-            raise IndexUnusable(f"The index in {self.name} would have more than {MAX_OVERRIDES:,} overrides.")
+            raise IndexUnusable(
+                f"The index in {self.name} would have more than {MAX_OVERRIDES:,} overrides; nothing was added."
+                " `crawler-dedup keep --below` is one override for many pages, and --undo removes overrides."
+            )
         return sum(self._change_each(overrides, Transaction.add_override))
 
     def change_overrides(self, change: Callable[[Override], Override]) -> None:

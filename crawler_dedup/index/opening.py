@@ -1,8 +1,8 @@
-"""Open or create an index, of either backend, and read its records."""
+"""Open or create an index, of either backend."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,14 +15,10 @@ from crawler_dedup.index.lmdb.index import DirectoryIndex
 from crawler_dedup.index.lmdb.locks import is_run_alive
 from crawler_dedup.index.location import Location, ServerAddress
 from crawler_dedup.index.profiles import FrozenProfiles
-from crawler_dedup.index.records import Record
-from crawler_dedup.system.callbacks import Advance
 from crawler_dedup.system.extras import require_extra
 
 if TYPE_CHECKING:
     from crawler_dedup.index.redis.index import ServerIndex
-
-_BATCH = 10_000
 
 
 def open_or_create_index(
@@ -126,10 +122,3 @@ def count_entries(pages: Index) -> int | None:
         return len(pages)
     except IndexDamaged:
         return None
-
-
-def read_records(pages: Index, advance: Advance) -> Iterator[Record]:
-    """Yield all records that can be read; *advance* is called with the number of records of each batch."""
-    for batch in pages.records(_BATCH):
-        yield from batch
-        advance(len(batch))

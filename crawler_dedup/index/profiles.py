@@ -111,8 +111,8 @@ class ProfileCheck:
 def warn_of_unknown_sites(count: int, scope: str) -> None:
     """Log that the given profiles know the site of none of *count* pages in *scope*."""
     logger.warning(
-        "The site profiles are not used: they know the site of none of %d pages in the scope %r. They were made in another"
-        " scope (DEDUP_SCOPE, batch sign --scope) or from other sites.",
+        "The site profiles are not used: of %d pages in the scope %r, none is of a site that they describe. They were made"
+        " in another scope (DEDUP_SCOPE, batch sign --scope) or from other sites.",
         count,
         scope,
     )

@@ -11,7 +11,7 @@ import msgspec
 
 from crawler_dedup.decision import Match
 from crawler_dedup.index.index import Index
-from crawler_dedup.inspection.compare import (
+from crawler_dedup.inspection.inspectedpage import (
     InspectedPage,
     RuleResult,
     SignatureResult,

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from itertools import groupby
 from urllib.parse import unquote
 
-from crawler_dedup.difference import split_lines
 from crawler_dedup.index.index import Index
+from crawler_dedup.inspection.difference import split_lines
 from crawler_dedup.inspection.journaltable import IS_DUPLICATE, IS_KEPT, IS_OUTDATED, JournalTable, number_of
 from crawler_dedup.journal.entry import Entry
 from crawler_dedup.journal.reader import RunPeriod, RunPeriods, Selection, read_entries

@@ -16,7 +16,6 @@ from typing import Any
 from xxhash import xxh3_64_intdigest
 
 from crawler_dedup.errors import DedupError
-from crawler_dedup.index import opening
 from crawler_dedup.index.index import Index
 from crawler_dedup.index.records import Record
 from crawler_dedup.journal.entry import DUPLICATES, OUTCOMES, Entry
@@ -64,6 +63,7 @@ _FIND_LAST = (
     f" WHERE recency = 1) WHERE {_IS_NEW}"
 )
 
+_LATEST = (1 << 63) - 1  # SQLite stores no larger number, and an imported record may have one
 Values = Sequence[Any] | Mapping[str, Any]
 
 
@@ -108,7 +108,7 @@ class JournalTable:
             database.execute("DELETE FROM pages")
             database.executemany(
                 f"INSERT INTO pages VALUES ({', '.join('?' * len(_OF_PAGES))})",  # noqa: S608
-                map(_page_row, opening.read_records(pages, advance)),
+                map(_page_row, pages.records(advance)),
             )
         self._known = 0
 
@@ -259,7 +259,7 @@ def _page_row(record: Record) -> tuple[Any, ...]:
     page = record.page
     return (
         *(number_of(page.scope, page.url), f"{record.run:08x}", page.scope, page.url, host_of(page.url)),
-        *(page.title, page.key, record.filed, record.settled, record.is_dry),
+        *(page.title, page.key, min(record.filed, _LATEST), min(record.settled, _LATEST), record.is_dry),
     )
 
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import islice
 
-from crawler_dedup.difference import Aligned, Omission, compare_lines, compare_words, omit_equal, split_lines
 from crawler_dedup.errors import BeyondLimits
 from crawler_dedup.evaluation.answers import PageContent
+from crawler_dedup.inspection.difference import Aligned, Omission, compare_lines, compare_words, omit_equal, split_lines
 from crawler_dedup.signing import parsing
 from crawler_dedup.signing.outline import read_outline
 from crawler_dedup.signing.signer import Signer

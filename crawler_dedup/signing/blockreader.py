@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING
 
+from lxml.etree import Comment, Entity, ProcessingInstruction
 from lxml.html import HtmlElement
 
 from crawler_dedup.errors import BeyondLimits
@@ -20,7 +21,7 @@ from crawler_dedup.signing.hidden import (
     hidden_within,
 )
 from crawler_dedup.signing.limits import MAX_DEPTH
-from crawler_dedup.signing.textblocks import Block, read_lines, read_text
+from crawler_dedup.signing.textblocks import Block, join_parts, leave_out, make_block, read_lines, size_of_links
 
 if TYPE_CHECKING:
     from crawler_dedup.owntext.elements import Elements
@@ -33,7 +34,7 @@ _UNREAD = frozenset("button color file hidden image password range reset search 
 _SEARCHES = frozenset("keyword keywords q query s search searchword".split())
 _CHECKABLE = frozenset(("checkbox", "radio"))
 _CHECKED = "✓"
-# Elements inside a line of text. All others, also unknown ones, begin and end a block.
+# Elements inside a line of text.
 _INLINE = frozenset(
     "a abbr acronym b bdi bdo big br cite code data del dfn em font i img ins kbd label mark math mi mn mo mrow msub"
     " msup nobr q rb rp rt ruby s samp small span strike strong sub sup time tt u var wbr".split()
@@ -49,14 +50,21 @@ _WRITTEN = ("text", "tspan", "textpath", "foreignobject", "div", "p", "span")
 # Elements that hold one text in many blocks: a list of forty short lines.
 LISTS = frozenset(("dl", "ol", "pre", "table", "ul"))
 _LINES = "pre"
+_LINK, _BREAK = "a", "br"
 _CODE = frozenset("code kbd samp tt var".split())
 # The parts of lists and tables.
 _ITEMS = frozenset(("dd", "li", "td", "th"))
 _CELLS = frozenset(("td", "th"))
+_ROWS = frozenset(("dt", "tr"))
 # Blocks that make up one text with their neighbours in the same element.
 _PARAGRAPHS = frozenset(("blockquote", "h1", "h2", "h3", "h4", "h5", "h6", "p"))
 _ROOT = 0
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
+# Elements that are unlike an unknown one, which begins and ends a block, and says nothing of the blocks in it.
+_UNLIKE_BLOCK = dict.fromkeys((Comment, Entity, ProcessingInstruction), False) | dict.fromkeys(
+    (*_INLINE, *_FIELDS, *_SKIPPED, _DRAWING), True
+)
+_NAMED = LISTS | _ITEMS | _PARAGRAPHS | _ROWS  # those that say something
 
 
 class BlockReader:
@@ -127,23 +135,29 @@ class BlockReader:
             parts.append(text)
         for child in element:
             tag = child.tag
-            if tag in _INLINE:
+            if tag not in _UNLIKE_BLOCK:
+                self._read_block(child, tag, number, levels)
+            elif tag in _INLINE:
                 self._read_inline(child, tag, number, levels)
             elif tag == _DRAWING:
                 self._read_drawing(child, number)
             elif tag in _FIELDS:
                 self.__read_field(child)
-            elif tag in _SKIPPED and not (self._swallowed and child in self._swallowed):
-                parts.append(" ")
-                if len(child):
-                    self.skipped.append(child)
-            elif isinstance(tag, str):  # a comment's tag is a function
-                self._read_block(child, tag, number, levels)
+            elif tag in _SKIPPED:  # a comment is in none of these sets
+                self._skip(child, tag, number, levels)
             if self._state is not state:
                 self._turn(state)
             tail = child.tail
             if tail and (parts or not tail.isspace()):
                 parts.append(tail)
+
+    def _skip(self, element: HtmlElement, tag: str, number: int, levels: int) -> None:
+        if self._swallowed and element in self._swallowed:
+            self._read_block(element, tag, number, levels)
+            return
+        self._parts.append(" ")
+        if len(element):
+            self.skipped.append(element)
 
     def _read_block(self, element: HtmlElement, tag: str, parent: int, levels: int) -> None:
         parts = self._parts
@@ -160,24 +174,25 @@ class BlockReader:
             self._end_block(number)
 
     def _read_inline(self, element: HtmlElement, tag: str, number: int, levels: int) -> None:
+        parts = self._parts
         if tag in HIDING_TAGS or not HIDING_ATTRIBUTES.isdisjoint(element.keys()):
             self._turn(concealment(element, self._state, revealed=self._revealed))
-        if tag == "a" and self._link_begins is None and (target := element.get("href")) is not None:
-            self._link_begins = len(self._parts)
+        if tag == _LINK and self._link_begins is None and (target := element.get("href")) is not None:
+            self._link_begins = len(parts)
             self._leads_away = self._leads_away or target[:1] != "#"
             self._read(element, number, levels - 1)
-            self._end_link()
+            self._links.append(slice(self._link_begins, len(parts)))
             self._link_begins = None
-        elif tag == "br":
-            self._parts.append(LINE_BREAK)
+        elif tag == _BREAK:
+            parts.append(LINE_BREAK)
         elif tag in _CODE:
-            begin = len(self._parts)
+            begin = len(parts)
             self._read(element, number, levels - 1)
-            self._code.append(slice(min(begin, len(self._parts)), len(self._parts)))
+            self._code.append(slice(min(begin, len(parts)), len(parts)))
         elif len(element):
             self._read(element, number, levels - 1)
         elif text := element.text:
-            self._parts.append(text)
+            parts.append(text)
 
     def __read_field(self, field: HtmlElement) -> None:
         if self._state is SHOWN and concealment(field, SHOWN, revealed=self._revealed) is SHOWN:
@@ -206,23 +221,25 @@ class BlockReader:
         parents, known = self.parents, self._known_places
         number = len(parents)
         around, level, place, row, cell, has_lines = self._around[parent]
-        if tag in LISTS:
-            around = number
-        elif around and tag in _ITEMS and _is_text_of_its_own(element):
-            around = 0
+        parents.append(parent)
+        place = known.setdefault((place, tag), len(known) + 1)
         if self.elements is not None:
             self.elements.add(element, tag, parent)
-        parents.append(parent)
+        if tag in _NAMED:
+            if tag in LISTS:
+                around = number
+            elif around and tag in _ITEMS and _is_text_of_its_own(element):
+                around = 0
+            if tag in _ROWS:
+                row = self._labels[parent] = number
+            elif tag == "dd":
+                row = self._labels.get(parent, 0)
+            elif tag in _CELLS:
+                self._cells[row] += 1
+                cell = self._cells[row]
+            level, has_lines = _HEADINGS.get(tag, level), has_lines or tag == _LINES
         self._groups.append(around or (parent if tag in _PARAGRAPHS else number))
-        place = known.setdefault((place, tag), len(known) + 1)
-        if tag in {"tr", "dt"}:
-            row = self._labels[parent] = number
-        elif tag == "dd":
-            row = self._labels.get(parent, 0)
-        elif tag in _CELLS:
-            self._cells[row] += 1
-            cell = self._cells[row]
-        self._around.append((around, _HEADINGS.get(tag, level), place, row, cell, has_lines or tag == _LINES))
+        self._around.append((around, level, place, row, cell, has_lines))
         return number
 
     def _turn(self, state: Concealment) -> None:
@@ -235,31 +252,34 @@ class BlockReader:
             self._hidden.append(slice(self._hidden_begins, len(self._parts)))
         self._state = state
 
-    def _end_link(self) -> None:
-        self._links.append(slice(self._link_begins, len(self._parts)))
-
     def _end_block(self, number: int) -> None:
         """Make a block, in the element *number*, of the parts since the last block."""
         parts, links, hidden, code = self._parts, self._links, self._hidden, self._code
         if self._link_begins is not None:  # the link goes on in the next block
-            self._end_link()
+            links.append(slice(self._link_begins, len(parts)))
             self._link_begins = 0
         if self._state is not SHOWN:
             hidden.append(slice(self._hidden_begins, len(parts)))
             self._hidden_begins = 0  # it goes on in the next block
-        _, level, place, row, cell, has_lines = self._around[number]
-        if links and not self._leads_away:
-            place = 0
-        text, linked, shown = read_text(parts, links, hidden)
+        text = shown = join_parts(parts)
         if size := size_in_letters(text):  # 0: no text, or only characters that change no word
-            block = Block(
-                text, size, min(linked, size), self._groups[number], shown, level, place, has_lines, row, cell
+            _, level, place, row, cell, has_lines = self._around[number]
+            linked = 0
+            if links:
+                linked = min(size_of_links(parts, links, text, size), size)
+                place = place if self._leads_away else 0
+            if hidden:
+                shown = join_parts(leave_out(parts, hidden))
+            block = make_block(
+                (text, size, linked, self._groups[number], shown, level, place, has_lines, row, cell, ())
             )
             self.blocks.append(block._replace(lines=read_lines(block, parts, links, hidden)) if has_lines else block)
             if self.elements is not None:
                 self.elements.add_block(number, parts, hidden, code, has_lines=has_lines)
-        for spans in (parts, links, hidden, code):
-            spans.clear()
+        parts.clear()
+        if links or hidden or code:
+            for spans in (links, hidden, code):
+                spans.clear()
         if self._link_begins is None:
             self._leads_away = False
 

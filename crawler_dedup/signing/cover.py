@@ -1,7 +1,7 @@
 """The blocks of a kept page, in the form with which the blocks of new pages are compared.
 
-A block has four bytes: 29 bits of its hash (:class:`crawler_dedup.signing.blocks.PackedBlock`), and whether it is hidden, no
-text, or repeats the title. Of two blocks with different words, one in 500 million pairs has the same bits.
+A block has 32 bits before they are packed: 29 of its hash (:class:`crawler_dedup.signing.blocks.PackedBlock`), and whether
+it is hidden, no text, or repeats the title. Of two blocks with different words, one in 500 million pairs has the same bits.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from crawler_dedup.hashes import pack_ascending, unpack_ascending
 from crawler_dedup.signedpage import SignedPage, Trait
 from crawler_dedup.signing.blocks import IS_ADDRESS, read_rows
 
@@ -58,8 +59,7 @@ def pack_cover(blocks: bytes) -> bytes:
     keys = rows["hash"] & ~np.uint32(_FLAGS) | _FLAGS_BY_TRAITS[traits]
     kept = keys[(rows["size"] > 0) | (traits & IS_ADDRESS == int(Trait.EMBEDDED))]
     kept.sort()
-    packed: bytes = kept.astype("<u4").tobytes()
-    return packed
+    return pack_ascending(kept)
 
 
 def cover_of(page: SignedPage) -> Cover:
@@ -69,7 +69,7 @@ def cover_of(page: SignedPage) -> Cover:
 
 @lru_cache(maxsize=_REMEMBERED)
 def _read_cover(packed: bytes) -> Cover:
-    numbers = np.frombuffer(packed, dtype="<u4")
+    numbers = unpack_ascending(packed)
     flags, keys = numbers & _FLAGS, numbers & ~np.uint32(_FLAGS)
     kinds = (flags & (_IS_HIDDEN | _IS_EMBEDDED)).tolist()
     sets: tuple[set[int], ...] = (set(), set(), set(), set())

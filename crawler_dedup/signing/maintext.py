@@ -11,7 +11,7 @@ Among several texts, those with the words of the title count for more (Cao et al
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Container, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable
 from collections.abc import Set as AbstractSet
 from math import sqrt
 from operator import add
@@ -19,6 +19,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from lxml.html import HtmlElement
 
+from crawler_dedup.signing.continuations import (
+    ENOUGH,
+    LONG,
+    elements_around,
+    end_of,
+    find_continuations,
+    find_text_around,
+)
 from crawler_dedup.signing.features import fold_words, size_in_letters
 from crawler_dedup.signing.outline import Outline, read_outline
 from crawler_dedup.signing.parsing import find_title
@@ -27,11 +35,9 @@ from crawler_dedup.signing.textblocks import Block
 if TYPE_CHECKING:
     from crawler_dedup.owntext.elements import Elements
 
-_ENOUGH = 100
 _LINK_SHARE = 1 / 3
 _MAIN_SHARE = 0.6
 _UNLINKED_SHARE = 0.3
-_SAME_KIND = 2 / 3
 _NAMED_SHARE = 0.2
 _NAMED = 600
 _COMMON_WORDS = 2
@@ -42,7 +48,6 @@ _TITLE = 20
 _DETAIL = 10
 _TITLE_WEIGHT = 0.25
 _TITLES_SHARE = 1 / 3
-_LONG = 40
 _STATEMENT = 20
 _WORDS = re.compile(r"\w{2,}")
 
@@ -101,7 +106,7 @@ def find_main_blocks(page: Outline, title: str = "") -> MainBlocks:
         size[group] += block.size
         linked[group] += block.linked
     texts = {
-        group: total for group, total in enumerate(size) if total >= _ENOUGH and linked[group] <= _LINK_SHARE * total
+        group: total for group, total in enumerate(size) if total >= ENOUGH and linked[group] <= _LINK_SHARE * total
     }
     details, titles = _find_series([block for block in page.blocks if block.group not in texts])
     words = _words_of(title)
@@ -116,80 +121,24 @@ def find_main_blocks(page: Outline, title: str = "") -> MainBlocks:
     unlinked = [total - links for total, links in zip(size, linked, strict=True)]
     name = _find_name(words, page.blocks)
     main = _main_element(held, unlinked, page.parents, name)
-    end = _end_of(main, page.parents)
-    more = _find_text_around(page, range(main, end), texts) | _find_continuations(page, range(main, end), texts, name)
+    inside = range(main, end_of(main, page.parents))
+    outer = main  # or an element that contains nothing else
+    while outer and (held[page.parents[outer]], unlinked[page.parents[outer]]) == (held[main], unlinked[main]):
+        outer = page.parents[outer]
+    more = find_text_around(page, inside, page.parents[outer], texts)
+    more |= find_continuations(page, inside, texts, name)
     blocks = [
         block
-        for block in _without_repeated(
-            [block for block in page.blocks if main <= block.group < end or block.group in more]
-        )
+        for block in _without_repeated([block for block in page.blocks if block.group in inside or block.group in more])
         if (block.group in texts or id(block) in details or id(block) in titles) and not _is_notice(block)
     ]
     title_size = sum([block.size for block in blocks if id(block) in titles]) if titles else 0
     other_size = sum([block.size for block in blocks]) - title_size
     if titles and title_size < _TITLES_SHARE * other_size:  # links to other articles, below an article
         blocks = [block for block in blocks if id(block) not in titles]
-    return MainBlocks(blocks, other_size, sum(linked[main:end]) + sum([linked[group] for group in more]), name)
-
-
-def _find_text_around(page: Outline, main: range, texts: Container[int]) -> set[int]:
-    """Return the groups around the element *main*, a list or a section in the middle of a text, and those between them.
-
-    The text has a paragraph of a hundred letters directly in the element around *main*.
-    """
-    paragraphs = {block.group for block in page.blocks if block.size >= _ENOUGH and not block.level}
-    around, element = set[int](), page.parents[main.start]
-    while element not in main and element in texts and element in paragraphs and element not in around:
-        around.add(element)
-        element = page.parents[element]
-    if not around:
-        return around
-    groups = [block.group for block in page.blocks]
-    places = [at for at, group in enumerate(groups) if group in around or group in main]
-    return {group for group in groups[places[0] : places[-1] + 1] if group not in main}
-
-
-def _find_continuations(page: Outline, main: range, texts: Mapping[int, int], name: Block | None) -> set[int]:
-    """Return the groups of those *texts* outside of the element *main* that continue the main text, which is in it.
-
-    Together they are shorter than it, and each has a paragraph that is hardly shorter than its paragraphs are on average.
-    They are below the name of the page, and above the heading of something else, which is unlike the headings within the
-    main text. They are in the same place as a part of it, or, above it, in elements around it, or, below it, in siblings.
-    """
-    if all(group in main for group in texts):
-        return set()
-    blocks, parents = page.blocks, page.parents
-    inside = [at for at, block in enumerate(blocks) if block.group in main]
-    first, last, own = inside[0], inside[-1], [blocks[at] for at in inside]
-    begin = next((at for at in range(last, -1, -1) if blocks[at] is name or blocks[at].level == 1), None)
-    if begin is None:
-        return set()
-    places = {block.place for block in own if block.group in texts} - {0}
-    known = {block.place for block in own[1:] if block.level}
-    above = {block.place for block in blocks[begin + 1 : first] if block.level}
-    if own[0].level and own[0].place in above - known:
-        begin = first  # above are other articles
-    else:
-        known |= above
-    rest = range(last + 1, len(blocks))
-    end = next((at for at in rest if blocks[at].level and blocks[at].place not in known), len(blocks))
-    around, parent = _elements_around(main.start, parents), parents[main.start]
-    paragraphs = [block.size for block in own if block.size >= _LONG and not block.level]
-    least = max(_ENOUGH, _SAME_KIND * sum(paragraphs) / max(1, len(paragraphs)))
-    groups = {
-        group
-        for at, (_, size, _, group, _, _, place, *_) in enumerate(blocks[begin:end], begin)
-        if size >= least and group in texts and group not in main
-        if place in places
-        or (at < first and group in around)
-        or (at > last and parent in (parents[group], parents[parents[group]]))
-    }
-    return groups if sum([texts[group] for group in groups]) < sum([block.size for block in own]) else set()
-
-
-def _end_of(main: int, parents: list[int]) -> int:
-    """Return the number that follows the last element inside of *main*."""
-    return next((number for number in range(main + 1, len(parents)) if parents[number] < main), len(parents))
+    return MainBlocks(
+        blocks, other_size, sum(linked[main : inside.stop]) + sum([linked[group] for group in more]), name
+    )
 
 
 def _shares_of_title(words: AbstractSet[str], blocks: Iterable[Block], texts: Container[int]) -> dict[int, float]:
@@ -235,9 +184,7 @@ def _find_name(words: AbstractSet[str], blocks: Iterable[Block]) -> Block | None
 def _without_repeated(blocks: Iterable[Block]) -> list[Block]:
     """Return *blocks* without long blocks that another element repeats, such as an element for narrow screens."""
     groups: dict[str, int] = {}
-    return [
-        block for block in blocks if block.size < _LONG or groups.setdefault(block.text, block.group) == block.group
-    ]
+    return [block for block in blocks if block.size < LONG or groups.setdefault(block.text, block.group) == block.group]
 
 
 def _find_series(blocks: Iterable[Block]) -> tuple[dict[int, Block], dict[int, Block]]:
@@ -298,19 +245,10 @@ def _main_element(held: list[float], unlinked: list[int], parents: list[int], na
     least, unlinked_least = _MAIN_SHARE * held[0], _UNLINKED_SHARE * unlinked[0]
     by_number = range(len(held) - 1, -1, -1)
     main = next(number for number in by_number if held[number] >= least and unlinked[number] >= unlinked_least)
-    for number in _elements_around(name.group, parents) if name else ():
+    for number in elements_around(name.group, parents) if name else ():
         if held[number] >= _NAMED_SHARE * held[0] and unlinked[number] >= _NAMED:
-            return main if number in _elements_around(main, parents) else number
+            return main if number in elements_around(main, parents) else number
     return main
-
-
-def _elements_around(number: int, parents: list[int]) -> list[int]:
-    """Return an element and those around it, except the root, from the inside to the outside."""
-    around = []
-    while number:
-        around.append(number)
-        number = parents[number]
-    return around
 
 
 def _is_notice(block: Block) -> bool:
@@ -335,7 +273,7 @@ def shows_hardly_anything(page: Outline, main: MainBlocks) -> bool:
     if sum(map(_shown_size, main.blocks or page.blocks)) >= _STATEMENT:
         return False
     unlinked = [_shown_size(block) - (block.linked if block.shown == block.text else 0) for block in page.blocks]
-    return sum(unlinked) < _ENOUGH and max(unlinked, default=0) < _STATEMENT
+    return sum(unlinked) < ENOUGH and max(unlinked, default=0) < _STATEMENT
 
 
 def _shown_size(block: Block) -> int:

@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from itertools import islice
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 from charset_normalizer import from_bytes
 from lxml import etree
-from lxml.html import HtmlElement
-from parsel import Selector
+from lxml.html import (
+    HtmlComment,
+    HtmlElement,
+    HtmlElementClassLookup,
+    HtmlEntity,
+    HTMLParser,
+    HtmlProcessingInstruction,
+)
+from parsel.selector import create_root_node
 from w3lib.encoding import (
     html_body_declared_encoding,
     html_to_unicode,
@@ -37,11 +44,11 @@ _PARSER_DEPTH = 2048
 _ATTRIBUTE_BYTES = 3  # white space and a name: few names have one letter
 _TAG = re.compile(rb"<[a-zA-Z][^>]*")  # up to the first ">", which may be a part of a value
 # A value in quotation marks that contains ">", up to the first one: only such values continue a tag beyond it.
-_BEGINNING_OF_VALUE = re.compile(rb"""=\s*"[^">]*>|=\s*'[^'>]*>""")
+_BEGINNING_OF_VALUE = re.compile(rb"""=\s*+(?:"[^">]*+>|'[^'>]*+>)""")
 _MOST_VALUES = 64  # for each of them, the end is searched
 # Elements without content that some versions of libxml2 take for containers of what follows them.
 _EMPTY = ("bgsound", "embed", "keygen", "wbr")
-_EMPTY_TAG = re.compile(rf"<({'|'.join(_EMPTY)})(?=[\s/>])[^<>]*>", re.IGNORECASE)
+_EMPTY_TAG = re.compile(rf"<({'|'.join(_EMPTY)})(?=[\s/>])[^<>]*>".encode(), re.IGNORECASE)
 _BEFORE_ATTRIBUTE = bytes(code in b"\0\t\n\v\f\r /\"'" for code in range(256))
 
 
@@ -56,19 +63,36 @@ def parse(body: bytes, encoding: str | None = None) -> HtmlElement:
     Raises:
         BeyondLimits: its tags have too many attributes.
     """
-    header = None if encoding is None else f"charset={encoding}"
-    if not is_charset(http_content_type_encoding(header)):
-        header = None
-    declared = html_body_declared_encoding(body)
-    if header is None and declared and not is_charset(declared) and not read_bom(body)[0]:
-        text = to_unicode(body, _detect(body) or "cp1252")
-    else:
-        text = html_to_unicode(header, body, default_encoding="ascii", auto_detect_fun=_detect)[1]
-    check_attributes(text)
-    root: HtmlElement = Selector(text=text, type="html").root
+    markup = _decode(body, encoding).strip().replace("\0", "").encode()
+    check_attributes(markup)
+    root: HtmlElement = create_root_node("", _Parser, body=markup)
     if any(len(element) or element.text for top in roots(root) for element in top.iter(*_EMPTY)):
-        root = Selector(text=_EMPTY_TAG.sub(r"\g<0></\1>", text), type="html").root
+        root = create_root_node("", _Parser, body=_EMPTY_TAG.sub(rb"\g<0></\1>", markup))
     return root
+
+
+_CLASSES = etree.ElementNamespaceClassLookup(
+    etree.ElementDefaultClassLookup(HtmlElement, HtmlComment, HtmlProcessingInstruction, HtmlEntity)
+)
+_CLASSES.get_namespace(None).update({None: HtmlElement, **HtmlElementClassLookup._default_element_classes})
+
+
+class _Parser(HTMLParser):
+    """Makes the elements that lxml.html makes, without calling a function in Python for the class of each."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self.set_element_class_lookup(_CLASSES)
+
+
+def _decode(body: bytes, encoding: str | None) -> str:
+    header = None if encoding is None else f"charset={encoding}"
+    if is_charset(http_content_type_encoding(header)) or read_bom(body)[0]:
+        return html_to_unicode(header, body)[1]
+    declared = html_body_declared_encoding(body)
+    if is_charset(declared):
+        return to_unicode(body, cast("str", declared))
+    return to_unicode(body, _detect(body) or ("cp1252" if declared else "ascii"))
 
 
 # Python's text encodings in which no page is written; punycode takes quadratic time.
@@ -130,12 +154,9 @@ def check_body(body: bytes, max_bytes: int) -> None:
         raise BeyondLimits("too many nodes")
 
 
-def check_attributes(text: str) -> None:
+def check_attributes(body: bytes) -> None:
     """Raise :class:`BeyondLimits` for a page whose elements have so many attributes that building the tree takes long."""
-    if len(text) < _ATTRIBUTE_BYTES * MAX_ATTRIBUTES:
-        return
-    body = text.replace("\0", "").encode("utf-8", "replace")
-    if not _may_have_many_attributes(body):
+    if len(body) < _ATTRIBUTE_BYTES * MAX_ATTRIBUTES or not _may_have_many_attributes(body):
         return
     # Without a tree the same parser takes linear time, and it alone knows what is a script or a comment.
     counter = _AttributeCounter()
@@ -154,20 +175,23 @@ def check_attributes(text: str) -> None:
 
 def _may_have_many_attributes(body: bytes) -> bool:
     """Return whether the longest tag of *body* may have too many attributes, given how many all tags may have together."""
+    total = min(_most_attributes(body), len(body) // _ATTRIBUTE_BYTES)
+    if total <= MAX_ATTRIBUTES:
+        return False
     values = [value.end() for value in islice(_BEGINNING_OF_VALUE.finditer(body), _MOST_VALUES + 1)]
     # After such a value, which ends with either mark, the tag goes on up to the next ">".
     ends = {body.find(mark, end) for end in values for mark in (b'"', b"'")} - {-1}
     rests = sum([_most_attributes(body[end:].partition(b">")[0]) for end in ends])
-    tags = _TAG.findall(body)
 
-    def may_exceed(total: int) -> bool:
+    def may_exceed(total: int, tags: Iterable[bytes]) -> bool:
         allowed = MAX_ATTRIBUTES**2 // total - rests
         long = (tag for tag in tags if len(tag) > _ATTRIBUTE_BYTES * allowed)
         return allowed < 0 or any(_most_attributes(tag) > allowed for tag in long)
 
     # The second total is smaller, and takes longer to count.
     return len(values) > _MOST_VALUES or (
-        may_exceed(1 + len(body) // _ATTRIBUTE_BYTES) and may_exceed(1 + rests + _most_attributes(b" ".join(tags)))
+        may_exceed(1 + total, body.split(b">"))
+        and may_exceed(1 + rests + _most_attributes(b" ".join(tags := _TAG.findall(body))), tags)
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 from itertools import chain
 from typing import NamedTuple
 
@@ -44,17 +45,20 @@ class Block(NamedTuple):
     lines: tuple[Block, ...] = ()
 
 
-def read_text(parts: list[str], links: list[slice], hidden: list[slice]) -> tuple[str, int, str]:
-    """Return the text of *parts*, how much of it is in *links*, and the text that is not *hidden*.
+# The same as Block._make, without calling a function in Python for each block.
+make_block = partial(tuple.__new__, Block)
+
+
+def size_of_links(parts: list[str], links: list[slice], text: str, size: int) -> int:
+    """Return how much of a *text* of *parts*, which has the *size*, is in *links*.
 
     What separates the links of a list that is written in one line, or with ``<br>``, counts as part of them.
     """
-    text = join_parts(parts)
+    if len(links) == 1 and join_parts(parts[links[0]]) == text:
+        return size
     if len(links) >= _LIST and not any(map(str.isalnum, "".join(leave_out(parts, links)))):
-        linked = size_in_letters(text)
-    else:
-        linked = sum([size_in_letters(join_parts(parts[link])) for link in links]) if links else 0
-    return text, linked, join_parts(leave_out(parts, hidden)) if hidden else text
+        return size
+    return sum([size_in_letters(join_parts(parts[link])) for link in links])
 
 
 def read_lines(block: Block, parts: list[str], links: list[slice], hidden: list[slice]) -> tuple[Block, ...]:
@@ -96,9 +100,10 @@ class _Line(NamedTuple):
 
     def as_part_of(self, block: Block) -> Block:
         """Return the line as a block like that which it is a part of."""
-        text, linked, shown = read_text(*self)
+        text = join_parts(self.parts)
         size = size_in_letters(text)
-        return block._replace(text=text, size=size, linked=min(linked, size), shown=shown)
+        linked = min(size_of_links(self.parts, self.links, text, size), size)
+        return block._replace(text=text, size=size, linked=linked, shown=join_parts(leave_out(self.parts, self.hidden)))
 
 
 def join_parts(parts: Iterable[str]) -> str:

@@ -1,4 +1,4 @@
-"""Messages between a program and a process that it has started (``crawl/childprocess``), on the side of that process."""
+"""Messages between a program and a process that it has started (``crawl/workerprocess``), on the side of that process."""
 
 from __future__ import annotations
 

@@ -103,7 +103,9 @@ class WarcWriter:
 
     def _append(self, content: bytes) -> None:
         if len(content) > self._limit // _FILES:
-            raise ValueError(f"a page of {len(content)} bytes is larger than a tenth of DEDUP_DROPPED_WARC")
+            raise ValueError(
+                f"a page takes {len(content):,} bytes, more than a tenth of DEDUP_DROPPED_WARC ({self._limit:,} bytes)"
+            )
         self._unchecked += len(content)
         if self._unchecked > self._limit // _STEPS:
             remove_oldest(self._directory, self._limit - self._limit // _FILES)

@@ -1,4 +1,4 @@
-"""Worker process: signs the pages of a crawl and decides about them. ``crawl/childprocess`` starts it with ``python -m``.
+"""Worker process: signs the pages of a crawl and decides about them. ``crawl/workerprocess`` starts it with ``python -m``.
 
 It has the index open, so that the crawl's process need not. A page that takes too long, crashes or takes too much memory
 ends this process only: what it has answered is stored, and nothing else counts.

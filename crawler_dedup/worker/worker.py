@@ -110,9 +110,8 @@ class Worker(TextMaker):
     def ready(self) -> Ready:
         """What the crawl is told of the index."""
         opened = self._deduplicator
-        return Ready(
-            opened.index_name, self._pages, opened.scheme, opened.tokenizer, opened.has_emptied_index, opened.lock_file
-        )
+        name, tokenizer = opened.index.name, opened.config.tokenizer
+        return Ready(name, self._pages, opened.scheme, tokenizer, opened.has_emptied_index, opened.lock_file)
 
     def do(self, message: Message, body: bytes) -> None:
         self._deduplicator.set_stored_until(message.stored_until)
@@ -221,7 +220,8 @@ class Worker(TextMaker):
         else:
             if forgotten:
                 logger.info(
-                    "Forgot %d pages that have expired, or may be missing from the output of a crawl that failed",
+                    "Removed %d pages from the index: they have expired, or a crawl that failed may not have"
+                    " stored their items",
                     forgotten,
                 )
 

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
-from crawler_dedup.difference import compare_words
 from crawler_dedup.hashes import Numbers, mix_bits
+from crawler_dedup.inspection.difference import compare_words
 from crawler_dedup.signing.characters import HAN, LETTER, MARKS_RANGES, UNSPACED_RANGES
 from crawler_dedup.signing.features import normalise
 from crawler_dedup.signing.initials import NO_INITIAL, initial_of_each, locate_initials

@@ -50,7 +50,8 @@ class Database:
                         self.connection.execute(f"pragma user_version = {_FORMAT}")
             if self._read_format() != _FORMAT:
                 raise DedupError(
-                    f"{path} is not a file of this version: it has format {self._read_format()}, not {_FORMAT}."
+                    f"{path} is not a file of this version: it has format {self._read_format()}, not {_FORMAT}. Use"
+                    " the version of crawler-dedup that made it, or make it anew."
                 )
             self._file = os.stat(path)
 

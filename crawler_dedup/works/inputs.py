@@ -21,7 +21,6 @@ from crawler_dedup.works.library import Library
 from crawler_dedup.works.matches import Match, Matches
 
 _SNIFFED = 1 << 10
-_RECORDS_TOGETHER = 100
 
 
 @dataclass(frozen=True)
@@ -128,11 +127,9 @@ def _read_records(part: Part) -> Iterator[tuple[str, str]]:
 def _read_index(part: Part) -> Iterator[tuple[str, str]]:
     count = stored = 0
     with closing(open_index(Path(part.source))) as pages:
-        for block in pages.records(_RECORDS_TOGETHER, handled_only=True):
-            for record in block:
-                count += 1
-                stored += bool(record.page.text)
-                if count % part.parts == part.part and (text := unpack_text(record.page.text)):
-                    yield record.page.url, text
+        for count, record in enumerate(pages.records(handled_only=True), 1):
+            stored += bool(record.page.text)
+            if count % part.parts == part.part and (text := unpack_text(record.page.text)):
+                yield record.page.url, text
     if count and not stored:
         raise DedupError(f"{part.source} holds no texts: it was not made with DEDUP_STORE_TEXT = True.")

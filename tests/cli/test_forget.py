@@ -127,7 +127,7 @@ def test_forgotten_pages_can_be_printed_as_a_json_line(dropped: Path) -> None:
 
 def is_kept(url: str, directory: Path) -> bool:
     with closing(opening.open_index(directory)) as pages:
-        return url in {record.page.url for record in opening.read_records(pages, lambda _: None)}
+        return url in {record.page.url for record in pages.records()}
 
 
 def test_the_pages_of_the_latest_run_can_be_forgotten(dropped: Path) -> None:

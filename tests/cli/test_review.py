@@ -20,7 +20,7 @@ from msgspec.structs import replace
 
 from crawler_dedup.config import Config
 from crawler_dedup.decision import DroppedRequest
-from crawler_dedup.index import opening
+from crawler_dedup.index.index import Index
 from crawler_dedup.index.location import Location
 from crawler_dedup.index.opening import open_index
 from crawler_dedup.journal.entry import run_started
@@ -272,7 +272,7 @@ def test_the_index_is_not_read_to_its_end_to_restore_a_page(dropped: Path, monke
     journals = Journals([dropped / FIRST])
     with closing(Review(dropped, lambda: journals, Config(), dropped, dropped / "judged")) as opened:
         opened.refresh()
-        monkeypatch.setattr(opening, "read_records", None)
+        monkeypatch.setattr(Index, "records", None)
         _, (drop, *_) = opened.find({}, 0, 1, doubtful_first=True)
         opened.restore(drop)
     assert overrides(dropped) == [f"keep {drop.entry.url}"]

@@ -79,12 +79,12 @@ def test_dropped_kept_and_unchecked_pages_are_reported_with_what_is_known_of_the
     ]
     assert printed[3].startswith("“Article 1”; ")
     assert printed[4] == f"{KEPT} is kept: “Article 1”"
-    assert f"{KEPT} represents 1 other page:" in printed
+    assert f"{KEPT} has 1 other duplicate:" in printed
     assert any(line.startswith(SECOND_COPY) for line in printed)
     assert printed[-1].startswith("With --fetch, this command fetches both pages again")
     printed = lines(why(KEPT, index))
     assert printed[0] == f"{KEPT} is kept: “Article 1”"
-    assert f"{KEPT} represents 2 pages:" in printed
+    assert f"{KEPT} has 2 duplicates:" in printed
     assert [line.split()[0] for line in printed if "(rule" in line] == [COPY, SECOND_COPY]
     assert lines(why(SHORT, index))[0] == f"{SHORT} passed unchecked: too little text."
 
@@ -108,7 +108,7 @@ def test_later_lines_of_the_journal_are_reported_too(index: Path) -> None:
     assert "In the journal:" in printed
     assert any(f"{KEPT} was unchanged, and passed." in line for line in printed)
     assert any(f"{KEPT} was unchanged since an earlier visit, and dropped." in line for line in printed)
-    assert f"{KEPT} represents 2 pages:" in printed
+    assert f"{KEPT} has 2 duplicates:" in printed
     of_copy = why(COPY, index).stdout
     assert ["2099-12-31 00:00:00 UTC, run" in of_copy, "2099-12-12 " in of_copy, "2099-12-11 " in of_copy] == [
         True,
@@ -134,7 +134,7 @@ def test_a_forgotten_page_is_reported_as_removed_by_forget_and_by_its_duplicates
     assert f"{KEPT} is no longer kept." in printed
     printed = lines(why(KEPT, index))
     assert printed[0] == f"{KEPT} was removed by `forget` at {entry.time[:10]} {entry.time[11:19]} UTC."
-    assert f"{KEPT} represented 2 pages:" in printed
+    assert f"{KEPT} had 2 duplicates:" in printed
     assert json_lines("why", KEPT, index, "--json")[0]["kept"] is None
     assert "2 runs" in invoke("drops", index).stderr, "the line of `forget` is about no run"
     check_pages(index, {KEPT: PAGES[KEPT]}, journal="journal-2026-11-21T20-00-00.jsonl")
@@ -169,7 +169,7 @@ def test_a_page_that_the_last_run_has_not_fetched_is_reported_so(tmp_path: Path)
     # Of the pages of the last run only what that run has decided counts.
     printed = lines(why(SECOND_COPY, index))
     assert printed[0] == f"{SECOND_COPY} is kept: “Article 1”"
-    assert f"{SECOND_COPY} represents 1 page:" in printed
+    assert f"{SECOND_COPY} has 1 duplicate:" in printed
     assert not any("was not fetched" in line for line in printed)
     assert lines(why(KEPT, index))[0] == f"{KEPT} was dropped: a duplicate of {SECOND_COPY}."
 
@@ -178,7 +178,7 @@ def check_run(directory: Path, pages: dict[str, str], journal: str) -> str:
     """Decide about *pages* in a run that drops, and return its number. By its journal it begins later than others."""
     check_pages(directory, pages, journal=journal)
     with closing(opening.open_index(directory)) as kept:
-        records = opening.read_records(kept, lambda _: None)
+        records = kept.records()
         (run,) = {record.run for record in records if record.page.url in pages}
     entries = [run_started(run, "site"), *entries_of(directory / journal)]
     (directory / journal).unlink()
@@ -205,13 +205,13 @@ def test_a_changed_page_no_longer_represents_its_earlier_duplicates(index: Path)
     check_pages(index, {KEPT: article(4), "http://a.org/new": article(4, frame="new")}, journal=SECOND)
     printed = lines(why(KEPT, index))
     assert printed[0] == f"{KEPT} is kept: “Article 4”"
-    assert f"{KEPT} represents 1 page:" in printed
+    assert f"{KEPT} has 1 duplicate:" in printed
     assert any(line.startswith("http://a.org/new") for line in printed)
 
 
 def test_a_page_that_was_last_dropped_for_another_one_is_not_a_duplicate_of_this_one(index: Path) -> None:
     write(index / SECOND, [replace(entry_of_copy(index), duplicate_of=OTHER, time="2099-01-01T00:00:00.000Z")])
-    assert f"{KEPT} represents 1 page:" in why(KEPT, index).stdout
+    assert f"{KEPT} has 1 duplicate:" in why(KEPT, index).stdout
 
 
 def test_for_an_unknown_address_the_intended_one_or_all_that_may_be_are_reported(index: Path) -> None:
@@ -365,7 +365,7 @@ def test_a_kept_page_is_fetched_and_compared_with_the_kept_page_that_comes_neare
     live.pages["/other"] = html(fact)
     check_pages(tmp_path / "index", {f"{live.url}/other": fact}, journal=SECOND)
     printed = printed_text(why(f"{live.url}/other", tmp_path / "index", "--fetch"))
-    assert f"{live.url}/kept is the most similar; it does not represent this page: rule" in printed
+    assert f"{live.url}/kept is the most similar; this page is not its duplicate: rule" in printed
     assert printed.endswith(
         "rule “not covered”. the other page, of which at most the main text is stored, may lack: a fact: In Leith"
         " does not count (in navigation, a footer or the like): other"

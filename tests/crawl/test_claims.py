@@ -12,7 +12,7 @@ import pytest
 from crawler_dedup import Config, Decision, Deduplicator, Verdict
 from crawler_dedup.crawl.claims import Claims
 from crawler_dedup.crawl.serveroutages import Outages
-from crawler_dedup.index import openclaims
+from crawler_dedup.index import pending
 from crawler_dedup.system.channel import Failure
 from tests.support.crawling import Running, Site, article, crawl_pages, html, start_script
 from tests.support.versions import REACTORS, SCRAPY
@@ -31,7 +31,7 @@ def verdict_later(index: Path, seed: object) -> str:
 def test_a_limited_number_of_claims_that_never_end_is_remembered_and_all_are_forgotten_later(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(openclaims, "MAX_OPEN_CLAIMS", 5)
+    monkeypatch.setattr(pending, "MAX_OPEN_CLAIMS", 5)
     config = Config(tokenizer="bigrams")
     with Deduplicator.open(tmp_path, config) as deduplicator:
         pages = [deduplicator.sign(f"http://h/{number}", article(number).encode()) for number in range(18)]

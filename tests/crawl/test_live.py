@@ -38,7 +38,7 @@ def test_the_summary_at_the_end_counts_pages_and_hosts_and_gives_the_size_of_the
     (line,) = summaries(done)
     assert re.fullmatch(
         rf"checked 4 pages \(at [1-9]\d* pages/min\), kept 2, {counted} 1 \(25\.0 %\), unchanged 0, changed 0,"
-        r" unchecked 1; index of 2 pages, [\d.]+ kB; waited for signing \d\.\d\d s on average, \d\.\d\d s at most;"
+        r" unchecked 1; index of 2 pages, [\d.]+ kB; waited for signatures \d\.\d\d s on average, \d\.\d\d s at most;"
         r" 0 pages waiting",
         line,
     )
@@ -104,7 +104,7 @@ def test_an_index_that_is_gone_does_not_prevent_the_summary(tmp_path: Path) -> N
 
     done = crawl_pages(tmp_path, {"/first": PAGES["/other"], "/gone": gone})  # type: ignore[dict-item]
     (line,) = summaries(done)
-    assert re.search(r"unchecked 1; the index cannot be read; waited for signing .*; 0 pages waiting$", line)
+    assert re.search(r"unchecked 1; the index cannot be read; waited for signatures .*; 0 pages waiting$", line)
     assert done.stats["finish_reason"] == "finished"
     assert done.stats["log_count/ERROR"] == 1  # that the index is gone
 

@@ -52,7 +52,7 @@ def wait_until_settled(directory: Path) -> None:
     is_settled = False
     while not is_settled:
         with closing(DirectoryIndex.attach(directory, readonly=True)) as store:
-            is_settled = any(record.settled for batch in store.records(10) for record in batch)
+            is_settled = any(record.settled for record in store.records())
 
 
 @pytest.fixture(autouse=True)

@@ -67,7 +67,7 @@ def test_a_crawl_reports_once_which_page_represents_too_many(tmp_path: Path) -> 
     paths = [f"/{number}" for number in range(MAX_DUPLICATES + 4)]
     pages = {path: html(article("error", frame=f"<!-- {path} -->")) for path in paths}
     crawl = crawl_pages(tmp_path, pages)
-    (line,) = crawl.lines("WARNING", f"/0 represents {MAX_DUPLICATES + 1} pages")
+    (line,) = crawl.lines("WARNING", f"{MAX_DUPLICATES + 1} pages of one site are duplicates of ")
     url = crawl.items[0]["url"].removesuffix("/0")
     assert all(f"{url}{path}" in line for path in ["/0", *paths[-7:-2]])
     assert crawl.counts()["watchdog"] == 1

@@ -52,7 +52,7 @@ def test_without_processes_pages_are_signed_on_the_event_loop(tmp_path: Path) ->
     crawl = crawl_pages(tmp_path, ARTICLES, SPIDER, {**MANY, "DEDUP_PROCESSES": 0})
     assert crawl.counts() == {"checked": 30, "kept": 30}
     assert crawl.notes == 30 * [[[], []]]
-    assert "signing: on the event loop" in crawl.log
+    assert "signatures computed on the event loop" in crawl.log
 
 
 def test_crawls_of_one_process_have_a_worker_each(tmp_path: Path) -> None:
@@ -65,17 +65,17 @@ def test_crawls_of_one_process_have_a_worker_each(tmp_path: Path) -> None:
     pids = {pid for crawl in crawls for _, pids in crawl.notes for pid in pids}
     assert len(pids) == 2
     assert still_running(pids) == []
-    assert all("signing: in 1 process" in crawl.log for crawl in crawls)
+    assert all("signatures computed in 1 process" in crawl.log for crawl in crawls)
 
 
 # The worker is killed or stopped again and again, from the callbacks, also while it starts.
 KILLER = """
 import os, signal
-from crawler_dedup.crawl import childprocess
+from crawler_dedup.crawl import workerprocess
 from tests.support.processes import workers
 from tests.support.walker import Walker
 
-childprocess.SILENCE_SECONDS = 5
+workerprocess.SILENCE_SECONDS = 5
 
 class Spider(Walker):
     handled = 0

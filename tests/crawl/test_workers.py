@@ -22,9 +22,9 @@ import pytest
 from scrapy.http import HtmlResponse
 
 from crawler_dedup import BEING_HANDLED, Config, Deduplicator, OwnText, SignedPage, main_text, own_text
-from crawler_dedup.crawl import childprocess, supervision
-from crawler_dedup.crawl.childprocess import SigningError
+from crawler_dedup.crawl import supervision, workerprocess
 from crawler_dedup.crawl.supervision import DIED, ENDED, NOT_IN_TIME, PAUSED, NotSigned, Task
+from crawler_dedup.crawl.workerprocess import SigningError
 from crawler_dedup.crawl.workers import MAX_DEATHS, Workers, find_workers
 from crawler_dedup.errors import DedupError, IndexGone, IndexUnusable
 from crawler_dedup.signing.extractors import extract_with_trafilatura
@@ -483,7 +483,7 @@ def test_a_page_that_ends_its_worker_has_no_text_if_no_other_can_open_the_index(
     workers: Workers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It must not end the crawl's process."""
-    monkeypatch.setattr(childprocess, "_REAP_SECONDS", 0.01)
+    monkeypatch.setattr(workerprocess, "_REAP_SECONDS", 0.01)
 
     async def extract() -> None:
         hide_index(tmp_path)
@@ -520,7 +520,7 @@ def test_nothing_starts_a_worker_after_the_close(workers: Workers) -> None:
         await workers.close(finished=True)
         with pytest.raises(IndexUnusable, match="is closed"):
             workers.end_claim(decision, settled=True)
-        assert childprocess._started_ahead == []
+        assert workerprocess._started_ahead == []
 
     asyncio.run(close())
 
@@ -593,7 +593,7 @@ def test_the_addresses_of_duplicates_are_stored_at_the_end_by_each_worker(worker
 
     asyncio.run(drop_copies())
     with Deduplicator.open(tmp_path / "index", ODD_CONFIG) as opened:
-        ((record,),) = opened.index.records(10)
+        (record,) = opened.index.records()
     assert sorted(record.also_at) == copies
 
 

@@ -54,8 +54,7 @@ def test_a_merged_record_has_the_addresses(places: Places) -> None:
         offer(pages, "1")
         offer(pages, "2")
     with opened(places()) as pages, opened(places("other")) as other:
-        for batch in pages.records(10):
-            other.merge(batch, FILING)
+        other.merge(list(pages.records()), FILING)
         assert offer(other, "1").also_at == addresses("2")
 
 

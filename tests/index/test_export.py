@@ -60,7 +60,7 @@ def contents(directory: Path) -> dict[str, Record]:
     """Return the records of a sound index by the keys of their pages."""
     with closing(DirectoryIndex.attach(directory)) as store:
         assert store.verify(lookup_of(store.header.spec)) == []
-        content = {record.page.key: record for block in store.records(100) for record in block}
+        content = {record.page.key: record for record in store.records()}
         assert len(store) == len(content)
     return content
 

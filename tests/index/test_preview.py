@@ -92,9 +92,9 @@ def _look_and_offer(store: Index, seed: int) -> None:
     context = [RunContext(run=run, next_claim=iter(range(1, 100)).__next__) for run in (0, 1)]
     for number, signature in enumerate(signatures):
         offered = page(source.choice([number, source.randrange(number + 1)]), signature)
-        before = list(store.records(100))
+        before = list(store.records())
         seen = [store.preview(offered, MATCHER) for _ in range(2)]
-        assert list(store.records(100)) == before
+        assert list(store.records()) == before
         (decision,) = store.offer([offered], MATCHER, RunContext()).result()
         # Addresses of duplicates are stored later.
         assert [replace(each, also_at=()) for each in (*seen, decision)] == [replace(decision, also_at=())] * 3
@@ -268,11 +268,11 @@ def test_an_index_opened_for_reading_also_reads_what_was_added_beyond_its_map(sm
 
 def test_a_reading_transaction_keeps_its_state_while_another_reads_beyond_the_map_of_the_index(small: Path) -> None:
     with closing(DirectoryIndex.attach(small, readonly=True)) as opened:
-        records = opened.records(10)
+        records = opened.records()
         first = next(records)
         grow(small, 2, 5_000)
         assert opened.preview(page(0, 4_900 << 32), ByDistance(0)).verdict is Verdict.DUPLICATE
-        assert [record.page.key for batch in (first, *records) for record in batch] == [shorten_key("1")]
+        assert [record.page.key for record in (first, *records)] == [shorten_key("1")]
 
 
 # Runs that end meanwhile

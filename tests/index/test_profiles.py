@@ -162,11 +162,11 @@ def test_all_blocks_and_links_of_a_page_are_kept_until_it_is_settled(tmp_path: P
         signed = deduplicator.sign("http://h/1", article(1, links="/a /b /c".split()).encode())
         decision = deduplicator.submit([signed], claim=True).result()[0]
         store = DirectoryIndex.attach(tmp_path)
-        ((record,),) = store.records(10)
+        (record,) = store.records()
         assert (record.page.blocks, record.page.links) == (signed.blocks, signed.links)
         assert signed.blocks
         deduplicator.settle(decision)
-        ((record,),) = store.records(10)
+        (record,) = store.records()
         assert (record.page.blocks, record.page.links) == (trim(signed).blocks, b"")
         store.close()
 
@@ -381,7 +381,7 @@ def test_an_export_with_damaged_sites_changes_nothing(store: DirectoryIndex, tmp
     damaged = msgspec.structs.replace(site, **damage.get(part, {"pages_counted": 7}))
     file = tmp_path / "file"
     write_export(file, store.header, [], [damaged])
-    with pytest.raises(ExportUnreadable, match="what is known of a site is damaged"):
+    with pytest.raises(ExportUnreadable, match="the profile of a site is damaged"):
         transfer.import_index(
             Export(file), tmp_path / "target", lambda _: FILING, ignore_progress, ignore_progress, is_readable=can_read
         )
@@ -455,4 +455,4 @@ def test_profiles_of_another_configuration_are_refused(tmp_path: Path, profiles:
 
 def test_an_index_is_opened_with_the_tokenizer_of_given_profiles(tmp_path: Path, profiles: Path) -> None:
     with Deduplicator.open(tmp_path / "index", Config(tokenizer="auto"), profiles=profiles) as deduplicator:
-        assert deduplicator.tokenizer == "bigrams"
+        assert deduplicator.config.tokenizer == "bigrams"

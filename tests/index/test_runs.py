@@ -124,7 +124,7 @@ def kept(place: Location) -> list[Record]:
     opened = open_to_write(place)
     try:
         assert verify(opened, FILING) == []
-        return [record for block in opened.records(100) for record in block]
+        return list(opened.records())
     finally:
         opened.close()
 

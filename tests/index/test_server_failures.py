@@ -8,7 +8,7 @@ import threading
 import time
 from contextlib import closing, suppress
 from dataclasses import replace
-from itertools import count
+from itertools import count, islice
 from pathlib import Path
 from typing import Any
 
@@ -32,13 +32,13 @@ from tests.support.verification import verify
 if not has_extra("redis"):
     pytest.skip("needs the extra redis", allow_module_level=True)
 
-from crawler_dedup.index.redis import runs
-from crawler_dedup.index.redis import storage as server_storage
+from crawler_dedup.index.redis import connection, runs, writer
 from crawler_dedup.index.redis.connection import Command, ServerConnection
-from crawler_dedup.index.redis.storage import Client, ServerStorage
+from crawler_dedup.index.redis.writer import Writer
 
 CONFIG = Config(tokenizer="bigrams")
 NEAR = ByDistance()
+LOCK = "{index:0}:k"
 
 
 # Runs
@@ -109,7 +109,8 @@ def test_the_claim_of_a_killed_client_holds_until_its_signs_of_life_have_ended(
             client.kill()
             client.wait()
             assert check(run, 3) == BEING_HANDLED
-        wait_for(lambda: check(run, 4) == "new")
+        server.run("DEL", *server.key_names("*:l*"))
+        assert check(run, 4) == "new"
 
 
 @pytest.mark.usefixtures("short_lives")
@@ -148,10 +149,11 @@ def test_pages_of_a_living_client_stand_for_others_once_it_has_shown_that_it_liv
 def test_a_client_that_was_stopped_for_too_long_cannot_settle_any_more(address: ServerAddress, server: Server) -> None:
     with Deduplicator.open(server.url(), CONFIG) as run, running_program(_CLAIMS, server.url()) as client:
         client.send_signal(signal.SIGSTOP)
-        wait_for(lambda: check(run, 2) == "new")
+        server.run("DEL", *server.key_names("*:l*"))
+        assert check(run, 2) == "new"
         client.send_signal(signal.SIGCONT)
         assert settle_in(client) in ("False", "IndexGone")
-        assert run.index_name == str(address)
+        assert run.index.name == str(address)
 
 
 def test_a_run_ends_regularly_on_a_slow_server(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -216,9 +218,9 @@ def test_a_command_that_reads_just_after_the_start_of_a_server_leaves_out_no_pag
             run = store.begin_run()
             store.offer([page(1, 5)], NEAR, RunContext(run.number, 60, clock=run.now)).result()
             run.release()
-            assert [len(block) for block in reader.records(9, handled_only=True)] == [1]
+            assert len(list(reader.records(handled_only=True))) == 1
             patch.setattr(runs, "RENEWAL_SECONDS", 0)  # so that the start was long ago
-            assert list(reader.records(9, handled_only=True)) == []
+            assert list(reader.records(handled_only=True)) == []
 
 
 _KEEPS = """
@@ -270,16 +272,15 @@ def test_a_run_with_a_damaged_entry_may_have_lost_everything_and_fails_no_transa
     context = RunContext(run.number, 0, clock=run.now)
     store.offer([page(1, 5)], NEAR, context).result()
     assert store.offer([page(2, 5)], NEAR).result()[0].verdict is Verdict.DUPLICATE
-    (names,) = (name for name in server.key_names() if name[13:] == b"U")
+    (entries,) = server.key_names("*u")
     for name in (run.number.to_bytes(4, "big"), b"no run"):
-        server.run("SET", names[:13] + b"u" + name, b"damaged")
-        server.run("SADD", names, name)
+        server.run("HSET", entries, name, b"damaged")
     assert store.offer([page(3, 5)], NEAR).result()[0].verdict is Verdict.DUPLICATE  # it is alive
     assert verify(store, NEAR) == ["2 entries of runs cannot be read."]
     run.release()
     assert store.offer([page(4, 5)], NEAR).result()[0].verdict is Verdict.NEW
     store.tidy(NEAR, 0)
-    assert [number_of(record.page) for block in store.records(9) for record in block] == [4]
+    assert [number_of(record.page) for record in store.records()] == [4]
 
 
 # Unreachable servers
@@ -303,7 +304,6 @@ def test_a_connection_that_is_closed_while_it_is_idle_costs_no_page(store: Index
     for number in range(1, 4):
         assert store.offer([page(number, 5)], NEAR, RunContext(run.number)).exception() is None
         server.run("CLIENT", "KILL", "TYPE", "normal")
-        time.sleep(0.6)  # as idle as a connection is that a server closes by itself
         run.show_life()
     assert len(store) == 1
     run.release()
@@ -422,16 +422,16 @@ def losing(monkeypatch: pytest.MonkeyPatch, *, is_made: bool, with_check: bool =
     """Lose the connection once with a commit, before or after it is made, and perhaps also while it is checked."""
     run, lost = ServerConnection.run, list[str]()
 
-    def lose(connection: ServerConnection, *commands: Command) -> list[object]:
+    def lose(connection: ServerConnection, *commands: Command, **options: Any) -> list[object]:
         is_commit = commands[-1][0] == b"EXEC" and len(commands) > 3
         is_check = commands[-1][-1] == b"GET" and with_check
         if (is_commit or is_check) and len(lost) < 1 + with_check:
             lost.append("lost")
             if is_made:
-                run(connection, *commands)
+                run(connection, *commands, **options)
             connection.close()
             raise ConnectionLost("lost")
-        return run(connection, *commands)
+        return run(connection, *commands, **options)
 
     monkeypatch.setattr(ServerConnection, "run", lose)
 
@@ -496,17 +496,17 @@ def test_a_commit_that_a_stopped_server_receives_late_is_not_made(
 ) -> None:
     run, commits = ServerConnection.run, list[int]()
 
-    def stop(connection: ServerConnection, *commands: Command) -> list[object]:
+    def stop(connection: ServerConnection, *commands: Command, **options: Any) -> list[object]:
         if commands[-1][0] == b"EXEC":
             commits.append(len(commands))
             if len(commits) == 2:
                 server.signal(signal.SIGSTOP)
-        return run(connection, *commands)
+        return run(connection, *commands, **options)
 
     with serving(tmp_path / "server") as server, closing(open_backend(server.address())) as store:
         assert store.offer([page(1, 5)], NEAR).result()[0].verdict is Verdict.NEW
-    monkeypatch.setattr(server_storage, "LOCK_SECONDS", 0.25)
-    monkeypatch.setattr(ServerConnection.__init__, "__defaults__", (0.25,))
+    monkeypatch.setattr(writer, "LOCK_SECONDS", 0.25)
+    monkeypatch.setattr(connection, "ANSWER_SECONDS", 0.25)
     with serving(tmp_path / "server") as server, closing(open_backend(server.address())) as store:
         monkeypatch.setattr(ServerConnection, "run", stop)
         commits.append(0)
@@ -521,56 +521,38 @@ def test_a_commit_that_a_stopped_server_receives_late_is_not_made(
 
 def test_a_lock_whose_holder_was_killed_is_waited_for_and_expires(store: Index, server: Server) -> None:
     store.offer([page(1, 5)], NEAR).result()
-    (last,) = (name for name in server.key_names() if name[13:] == b"i")
-    server.run("SET", last[:13] + b"k", "killed", "PX", "300")
+    server.run("SET", LOCK, "killed", "PX", "300")
     assert store.offer([page(2, 5)], NEAR).result()[0].verdict is Verdict.DUPLICATE
-    assert server.run("EXISTS", last[:13] + b"k") == 0
+    assert server.run("EXISTS", LOCK) == 0
 
 
 def test_a_transaction_whose_lock_has_expired_changes_nothing(
     store: Index, server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    commit, locks = Client.commit, list[bytes]()
+    make_changes, taken = Writer.make_changes, list[object]()
 
-    def lose_lock(client: Client, storage: ServerStorage, changes: list[Command]) -> bool:
-        if not locks:
-            locks.append(storage.keys.lock)
-            server.run("SET", storage.keys.lock, "another", "PX", "200")
-        return commit(client, storage, changes)
+    def lose_lock(client: Writer, changes: list[Command]) -> bool:
+        if not taken:
+            taken.append(server.run("SET", LOCK, "another", "PX", "200", "GET"))
+        return make_changes(client, changes)
 
-    monkeypatch.setattr(Client, "commit", lose_lock)
+    monkeypatch.setattr(Writer, "make_changes", lose_lock)
     assert store.offer([page(1, 5)], NEAR).result()[0].verdict is Verdict.NEW
     assert len(store) == 1
-    assert server.run("EXISTS", *locks) == 0
-
-
-def test_a_transaction_that_others_have_overtaken_three_times_locks_the_index(
-    store: Index, server: Server, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    commit, locked = Client.commit, list[bool]()
-
-    def overtake(client: Client, storage: ServerStorage, changes: list[Command]) -> bool:
-        locked.append(server.run("EXISTS", storage.keys.lock) == 1)
-        if not locked[-1]:
-            server.run("SET", storage.keys.count, "0")
-        return commit(client, storage, changes)
-
-    monkeypatch.setattr(Client, "commit", overtake)
-    assert store.offer([page(1, 5)], NEAR).result()[0].verdict is Verdict.NEW
-    assert locked == [False] * 3 + [True]
-    assert not any(name[13:] == b"k" for name in server.key_names())
+    assert taken != [None]
+    assert server.run("EXISTS", LOCK) == 0
 
 
 def test_a_transaction_has_a_bounded_number_of_pages_however_many_wait(
     address: ServerAddress, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    commit, sizes = Client.commit, []
+    make_changes, sizes = Writer.make_changes, []
 
-    def note_size(client: Client, storage: ServerStorage, changes: list[Command]) -> bool:
+    def note_size(client: Writer, changes: list[Command]) -> bool:
         sizes.append(sum(command[0] == b"APPEND" for command in changes))
-        return commit(client, storage, changes)
+        return make_changes(client, changes)
 
-    monkeypatch.setattr(Client, "commit", note_size)
+    monkeypatch.setattr(Writer, "make_changes", note_size)
     signatures = uniform(1, 400)
     with closing(open_backend(address)) as store:
         batches = [[page(number, signatures[number]) for number in range(at, at + 40)] for at in range(0, 400, 40)]
@@ -583,13 +565,13 @@ def test_a_transaction_has_a_bounded_number_of_pages_however_many_wait(
 def test_commands_change_a_few_pages_or_overrides_in_a_transaction(
     address: ServerAddress, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    commit, sizes = Client.commit, []
+    make_changes, sizes = Writer.make_changes, []
 
-    def note_size(client: Client, storage: ServerStorage, changes: list[Command]) -> bool:
+    def note_size(client: Writer, changes: list[Command]) -> bool:
         sizes.append(sum(len(command) for command in changes))
-        return commit(client, storage, changes)
+        return make_changes(client, changes)
 
-    monkeypatch.setattr(Client, "commit", note_size)
+    monkeypatch.setattr(Writer, "make_changes", note_size)
     with closing(open_backend(address)) as store:
         store.offer([page(number, signature) for number, signature in enumerate(uniform(1, 400))], NEAR).result()
         sizes.clear()
@@ -620,7 +602,7 @@ def test_a_batch_that_fails_in_the_middle_is_answered_as_far_as_it_was_decided(t
         assert {decision.reason for decision in decisions[len(decided) :]} == {NO_ANSWER}
         server.start()
         wait_for(lambda: store.offer([page(-1, 1)], NEAR, claiming).exception() is None)
-        wait_for(lambda: sum(map(len, store.records(100))) <= len(decided) + 1)
+        wait_for(lambda: len(list(store.records())) <= len(decided) + 1)
         assert store.end_claim(decided[-1], NEAR, context, settled=True).result()
         assert verify(store, NEAR) == []
         store.end_run(context, finished=True)
@@ -629,11 +611,11 @@ def test_a_batch_that_fails_in_the_middle_is_answered_as_far_as_it_was_decided(t
 
 def test_an_export_misses_no_page_that_is_filed_again_during_it(store: Index) -> None:
     store.offer([page(number, signature) for number, signature in enumerate(uniform(1, 1200))], NEAR).result()
-    blocks = store.records(100)
-    read = [number_of(record.page) for record in next(blocks)]
+    records = store.records()
+    read = [number_of(record.page) for record in islice(records, 100)]
     assert store.forget(lambda record: number_of(record.page) == 1100, NEAR) == 1
     assert store.offer([page(1100, 7)], NEAR).result()[0].verdict is Verdict.NEW
-    read += [number_of(record.page) for block in blocks for record in block]
+    read += [number_of(record.page) for record in records]
     assert sorted(read) == list(range(1200))
 
 

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crawler_dedup import Config, SignedPage
-from crawler_dedup.inspection.compare import InspectedPage, apply_rules, compare_signatures, inspect_page
+from crawler_dedup.inspection.inspectedpage import InspectedPage, apply_rules, compare_signatures, inspect_page
 from crawler_dedup.rules import table
 from crawler_dedup.rules.pair import Pair
 from crawler_dedup.rules.sites import UNKNOWN_SITE

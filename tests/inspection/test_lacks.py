@@ -9,8 +9,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from crawler_dedup import Config
-from crawler_dedup.inspection.compare import InspectedPage, inspect_page
 from crawler_dedup.inspection.comparison import Lack, find_lacks, swap_pages
+from crawler_dedup.inspection.inspectedpage import InspectedPage, inspect_page
 from crawler_dedup.rules.pair import Pair
 from crawler_dedup.rules.sites import trim
 from crawler_dedup.rules.table import decide

@@ -141,6 +141,13 @@ def test_each_entry_has_its_title_however_long_and_labels_are_left_out() -> None
     assert "Advertisement" not in text_of(f"<div>{body}</div>")
 
 
+@pytest.mark.parametrize(("between", "are_there"), [("", True), ("<h2>Read on</h2>", False)])
+def test_the_titles_of_an_archive_are_there_below_its_text(between: str, are_there: bool) -> None:
+    titles = "".join(f"<section><h3><a href=/{number}>{own}</a></h3></section>" for number, own in enumerate(OWN))
+    found = text_of(f"<div><div><p>{LONG[0]}</p><p>{LONG[1]}</p></div>{between}<div>{titles}</div></div>").splitlines()
+    assert found == [*LONG[:2], *(OWN if are_there else [])]
+
+
 def test_a_long_heading_is_there_if_a_heading_in_the_same_place_is() -> None:
     questions = ["May I cook rice?", *LONG[4:]]
     contents = "".join(f"<dt><a href=#{question[:3]}>{question}</a></dt>" for question in questions)
@@ -152,12 +159,13 @@ def test_a_long_heading_is_there_if_a_heading_in_the_same_place_is() -> None:
     assert [line for line in found if line in questions] == [LONG[4], questions[0], LONG[5]]
 
 
-def test_references_below_a_heading_are_there_and_repeated_links_are_not() -> None:
+@pytest.mark.parametrize("head", ["<h2>References</h2>", "<p>References:</p>", "<p>参考：</p>"])
+def test_references_below_a_heading_or_colon_are_there_and_repeated_links_are_not(head: str) -> None:
     references = "".join(f"<li><a href=/{number}>Reference {number}</a>" for number in range(2))
     back = "<p><a href=#top>back to top</a></p>"
     body = back.join(f"<h2>Section {number}</h2><p>{text}</p>" for number, text in enumerate(LONG[:4]))
-    found = text_of(f"<div>{body}<h2>References</h2><ul>{references}</ul></div>").splitlines()
-    assert found[-3:] == ["References", "Reference 0", "Reference 1"]
+    found = text_of(f"<div>{body}{head}<ul>{references}</ul></div>").splitlines()
+    assert found[-2:] == ["Reference 0", "Reference 1"]
     assert "back to top" not in found
 
 
@@ -258,6 +266,20 @@ def test_what_is_marked_as_something_beside_the_text_is_left_out() -> None:
         # A mark on most of the page says nothing about a part of it; nor do marks on all of its parts.
         assert OWN[4] in text_of(f"<div {mark}><p>{OWN[4]}</p><p>{OWN[3]}</p></div>")
         assert "Reed 2" in text_of("".join(f"<div {mark}><div>Reed {number}</div></div>" for number in range(3)))
+
+
+def test_a_short_list_below_a_paragraph_in_the_same_element_is_there() -> None:
+    steps = "<ol><li>Cook the rice<li>Cut the reeds</ol>"
+    body = "".join(f"<p>{text}</p>" for text in LONG)
+    assert text_of(f"<div>{body}{steps}</div>").splitlines() == [*LONG, "Cook the rice", "Cut the reeds"]
+
+
+def test_a_short_text_beside_a_long_list_of_links_with_dates_is_there() -> None:
+    short = OWN[0][:60]
+    links = "".join(
+        f"<li><a href=/{number}>Post {number}</a><div>May {number}, 2012</div></li>" for number in range(1, 20)
+    )
+    assert text_of(f"<div><p>{short}</p><div class=sidebar><ul>{links}</ul></div></div>") == short
 
 
 def test_an_article_in_several_elements_is_there() -> None:

@@ -12,7 +12,6 @@ import msgspec
 import pytest
 
 from crawler_dedup import Config, Deduplicator, IndexDamaged, IndexMismatch, IndexUnusable, SignedPage, transfer
-from crawler_dedup.cli.index import count_contents
 from crawler_dedup.index.lmdb.buckets import Buckets
 from crawler_dedup.index.lmdb.index import DirectoryIndex
 from crawler_dedup.index.overrides import make_override
@@ -67,17 +66,17 @@ class Pages:
         self.store.environment.write(job)
 
     def readable(self) -> int:
-        return sum(len(block) for block in self.store.records(10))
+        return sum(1 for _ in self.store.records())
 
     def use(self) -> None:
         """Use the index in every way; only errors of the index are caught."""
         uses: list[Callable[[], object]] = [
-            lambda: count_contents(self.store, lambda _: None),
+            self.store.measure_sites,
             lambda: transfer.export_index(self.store, self.file, lambda _: None),
             *(partial(self.deduplicator.decide, [page]) for page in (*self.copies, *self.own)),
             *(partial(self._claim_and_end, page) for page in self.copies),
             lambda: self.store.merge([Record(page) for page in self.copies], FILING),
-            lambda: list(self.store.records(10, handled_only=True)),
+            lambda: list(self.store.records(handled_only=True)),
             lambda: len(self.store),
             self.deduplicator.tidy,
             lambda: self.store.forget(lambda record: record.page.url in URLS[:2], FILING),
@@ -102,7 +101,7 @@ class Pages:
         )
         with contextlib.closing(DirectoryIndex.attach(new, readonly=True)) as store:
             assert store.verify(FILING) == []
-            return new, {record.page.url for block in store.records(10) for record in block}
+            return new, {record.page.url for record in store.records()}
 
     def close(self) -> None:
         self.store.close()

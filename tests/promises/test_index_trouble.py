@@ -205,7 +205,7 @@ def test_a_crawl_ends_while_a_writing_process_is_stopped(tmp_path: Path) -> None
         crawl = crawl_pages(tmp_path, pages | {"/trouble": begin}, settings=settings)
     assert crawl.paths() == paths
     assert crawl.stats["finish_reason"] == "finished"
-    assert "it was left open" not in crawl.log  # the process that waits for the lock has ended
+    assert "leaves it open" not in crawl.log  # the process that waits for the lock has ended
     assert len(crawl.lines("WARNING", "The end of the run could not be recorded")) == 1
     with Deduplicator.open(tmp_path / "index", Config(tokenizer="bigrams")) as deduplicator:
         body = article("/before", frame="later").encode()

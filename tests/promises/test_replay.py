@@ -229,7 +229,7 @@ def _without_addresses(result: Any) -> Any:
 
 def contents(backend: Index) -> tuple[list[Record], list[StoredSite]]:
     """Return what an index has filed, without addresses of duplicates, and what it knows of sites."""
-    records = [msgspec.structs.replace(record, also_at=()) for batch in backend.records(100) for record in batch]
+    records = [msgspec.structs.replace(record, also_at=()) for record in backend.records()]
     return sorted(records, key=lambda record: (record.page.scope, record.page.key)), sorted(
         backend.sites(), key=lambda site: site.key
     )

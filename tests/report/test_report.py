@@ -366,7 +366,7 @@ KEPT = [record(1, 1)]
             [entry()],
             CHARTS,
             [
-                "None: no kept page represents suspiciously many pages.",
+                "None: no kept page has suspiciously many duplicates.",
                 "None: all pages could be judged.",
                 "1 kept page has duplicates, none of them more than one.",
             ],
@@ -387,7 +387,7 @@ def test_a_section_without_data_says_so_and_draws_nothing(
     assert [sentence for sentence in sentences if sentence not in text_of(root)] == []
     assert ("Duplicates" in texts(root, "//dt")) == bool(entries)
     assert ("A dry run" in text_of(root)) == any(each.event == "mark" for each in entries or ())
-    assert ("Hosts of which one represents another" in text_of(root)) == bool(entries)
+    assert ("Hosts with duplicates of pages of another host" in text_of(root)) == bool(entries)
 
 
 def test_lines_that_cannot_be_read_are_reported(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from crawler_dedup.rules.sites import UNKNOWN_SITE, SiteProfile, is_list, trim, 
 from crawler_dedup.rules.table import TABLE, compare, decide, first_match
 from crawler_dedup.signedpage import PageKind, Trait
 from crawler_dedup.signing.cover import cover_of
+from crawler_dedup.signing.lookup import Lookup
 from tests.support.signedpages import MAX_DISTANCE, PAGE, SIMHASH, block, hash_of, kept, links, new, thin
 
 MANY = {"chars": 1000, "inner_link_chars": 500}
@@ -320,7 +321,7 @@ def test_rules_decide_the_same_if_the_kept_page_lacks_what_no_rule_reads() -> No
 def test_thin_pages_are_filed_under_their_title_and_their_largest_blocks() -> None:
     def keys(*blocks: bytes, site: SiteProfile = UNKNOWN_SITE, **fields: Any) -> set[int]:
         page = with_site_keys(new(**thin(*blocks, **fields)), site)
-        return {int.from_bytes(page.value[at : at + 8], "little") for at in range(0, len(page.value), 8)}
+        return {*Lookup(SIMHASH).keys(page)}
 
     sizes = [block(number, size=4 * number) for number in range(1, 11)]
     alone = [keys(row, title="", named=0) for row in sizes]

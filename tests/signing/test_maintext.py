@@ -49,13 +49,16 @@ def tree_bytes(root: etree._Element) -> bytes:
         (b"", ""),
         (b"\x00\x01\x02 <p>a\x00b", ""),
         (b"no markup at all", ""),
+        (b"<Form><label>a<input><select><textarea></textarea><!-- x --><?x y?></form>", ""),
         (b"\xff\xfe\xfa" * 50, ""),
     ],
 )
 def test_the_tree_is_the_one_that_scrapy_gives_to_spiders(body: bytes, header: str) -> None:
     response = HtmlResponse("http://example.com/", body=body, headers={"Content-Type": f"text/html{header}"})
     encoding = response.encoding if header else None
-    assert tree_bytes(parse(body, encoding)) == tree_bytes(response.selector.root)
+    tree = parse(body, encoding)
+    assert tree_bytes(tree) == tree_bytes(response.selector.root)
+    assert [*map(type, tree.iter())] == [*map(type, response.selector.root.iter())]
 
 
 def test_extraction_does_not_change_the_tree() -> None:
@@ -94,7 +97,7 @@ def test_attributes_that_take_long_to_parse_are_counted_wherever_they_stand() ->
         f"<p ='><p{attributes(20_000)}>",
     ]:
         with pytest.raises(BeyondLimits, match="too many attributes"):
-            check_attributes(markup)
+            parse(markup.encode())
 
 
 def test_text_that_only_looks_like_attributes_is_not_counted() -> None:
@@ -108,7 +111,7 @@ def test_text_that_only_looks_like_attributes_is_not_counted() -> None:
         " " * 50_000,
         "\0" * 50_000,
     ]:
-        check_attributes(markup)
+        check_attributes(markup.encode())
 
 
 # Extractors

@@ -240,7 +240,7 @@ def test_an_article_in_several_elements_below_its_name_is_the_main_text() -> Non
 ENTRIES = "".join(f"<li>{paragraph}</li>" for paragraph in PARAGRAPHS)
 
 
-@pytest.mark.parametrize("longer", [f"<ul>{ENTRIES}</ul>", f"<section>{OPENING}{REST}</section>"])
+@pytest.mark.parametrize("longer", [f"<ul>{ENTRIES}</ul>", f"<div><section>{OPENING}{REST}</section></div>"])
 def test_the_text_around_a_longer_list_or_section_is_main_text(longer: str) -> None:
     before, after = (sentence(f"around {number}", 18) for number in range(2))
     page = f"<div>{TEASERS}<p>{before}</p>{longer}<p>{after}</p>{TEASERS}</div>"

@@ -34,7 +34,7 @@ _MODULES = {
     " offsite redirect retry robotstxt stats useragent",
     "scrapy.spidermiddlewares": "depth httperror metacopy referer start urllength",
     "twisted.internet": "asyncioreactor",
-    "crawler_dedup": "addon cli.drops cli.index cli.why crawl.childprocess index.redis.index middleware settling"
+    "crawler_dedup": "addon cli.drops cli.index cli.why crawl.workerprocess index.redis.index middleware settling"
     " worker.process",
     "numpy": "ma",
 }
@@ -111,7 +111,7 @@ def _program(order: Mapping[str, Any], files: Sequence[int], base: Sequence[str]
     os.environ.update(order["env"])
     tempfile.tempdir = None  # TMPDIR may have changed
     sys.stdin, sys.stdout, sys.stderr = map(_stream, range(3))
-    process_starter: Any = sys.modules["crawler_dedup.crawl.childprocess"]
+    process_starter: Any = sys.modules["crawler_dedup.crawl.workerprocess"]
     process_starter.subprocess = types.SimpleNamespace(
         Popen=_popen, DEVNULL=subprocess.DEVNULL, TimeoutExpired=subprocess.TimeoutExpired
     )

@@ -84,7 +84,7 @@ def _main() -> None:
     with tempfile.TemporaryDirectory() as folder, Deduplicator.open(folder, config) as deduplicator:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of jieba's source, if pip has not compiled it
-            deduplicator.load()
+            deduplicator.signer.load()
         deduplicator.check("http://warm.up/", PAGES["valid"].make())
         if sys.platform == "linux":
             taken = int(Path("/proc/self/statm").read_text("ascii").split()[0]) * resource.getpagesize()

@@ -179,9 +179,9 @@ def still_running(pids: Iterable[int]) -> list[int]:
 
 def workers() -> list[int]:
     """Return the numbers of the workers of crawls in this process."""
-    from crawler_dedup.crawl import childprocess  # this module is imported where Scrapy is not
+    from crawler_dedup.crawl import workerprocess  # this module is imported where Scrapy is not
 
-    return sorted(child.pid for child in childprocess._children if not child._has_ended)
+    return sorted(child.pid for child in workerprocess._children if not child._has_ended)
 
 
 def seconds_of(process: int) -> float:

@@ -6,6 +6,7 @@ recorded events are exactly the committed events.
 
 from __future__ import annotations
 
+import io
 import pickle
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
@@ -55,7 +56,8 @@ def read_events(location: Location) -> list[Event]:
         from crawler_dedup.index.redis.connection import ServerConnection
 
         with closing(ServerConnection(location)) as connection:
-            return [pickle.loads(content) for content in connection.call(b"LRANGE", _events_key(location), 0, -1)]
+            contents = io.BytesIO(connection.call(b"GET", _events_key(location)) or b"")
+        return list(iter(lambda: pickle.load(contents) if contents.tell() < len(contents.getvalue()) else None, None))
     store = DirectoryIndex.attach(location)
     try:
         database = store.environment.make_databases(lambda env, txn: env.open_db(EVENTS, txn))
@@ -66,9 +68,9 @@ def read_events(location: Location) -> list[Event]:
 
 
 def _events_key(address: ServerAddress) -> bytes:
-    from crawler_dedup.index.redis.keys import meta_key
+    from crawler_dedup.index.redis.keys import Keys
 
-    return meta_key(address) + EVENTS
+    return Keys(address).meta + EVENTS
 
 
 class _Recorder:
@@ -108,7 +110,8 @@ class _Recorder:
         from crawler_dedup.index.redis.writer import Writer
 
         def record(tables: Any, content: bytes) -> None:
-            tables._storage._commands.append((b"RPUSH", _events_key(address), content))
+            added = tables._storage._added
+            added[_events_key(address)] = added.get(_events_key(address), b"") + content
 
         self._record_jobs(Writer, record)
         self._note_deaths(ServerStorage)

@@ -154,4 +154,4 @@ def end_signs_of_life(address: ServerAddress, run: int) -> None:
     from crawler_dedup.index.redis.keys import Keys
 
     with closing(ServerConnection(address)) as connection:
-        connection.call(b"DEL", Keys(address, b"").life(run_name(run)))
+        connection.call(b"DEL", Keys(address).life(run_name(run)))

@@ -8,7 +8,7 @@ from typing import Any
 from crawler_dedup import Config, Decision, SignedPage
 from crawler_dedup.crawl.serveroutages import Outages
 from crawler_dedup.crawl.workers import Workers
-from crawler_dedup.worker.messages import Checked, CheckPage
+from crawler_dedup.worker.messages import Checked, CheckPage, LogLine
 from tests.support.crawling import article
 
 ODD_CONFIG = Config(tokenizer="bigrams", extractor="tests.support.odd_extractor.extract")
@@ -32,8 +32,8 @@ class Log:
     def log_throttled(self, kind: str, level: int, message: str, *args: object) -> None:
         self.log(level, message, *args)
 
-    def log_line(self, name: str, level: int, text: str) -> None:
-        self.lines.append(text)
+    def log_line(self, line: LogLine) -> None:
+        self.lines.append(line.text)
 
 
 def open_workers(directory: Path, log: Log, config: Config = ODD_CONFIG) -> Workers:

@@ -63,7 +63,7 @@ def _find_problems(pages: Transaction, filing: Filing) -> list[str]:
 
 def _read_buckets(storage: ServerStorage, prefix: bytes) -> Counter[tuple[bytes, int]]:
     """Count the payloads of the buckets whose names begin with *prefix*, each with the name of its bucket."""
-    call = storage._client.connection.call
+    call = storage.connection.call
     names = call(b"KEYS", prefix + b"*")
     contents = call(b"MGET", *names) if names else ()
     payloads = (np.frombuffer(content, dtype="<u8").tolist() for content in contents)

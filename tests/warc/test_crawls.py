@@ -183,5 +183,5 @@ def test_a_crawl_whose_fastwarc_cannot_be_loaded_loses_nothing_but_the_files(tmp
     crawl = crawl_pages(tmp_path, PAGES, source, settings=ON)
     assert crawl.paths() == ["/kept", "/other"]
     assert crawl.counts()["dropped"] == 2
-    assert "No dropped page is stored in WARC files" in crawl.log
+    assert "Dropped pages cannot be stored in WARC files" in crawl.log
     assert "Traceback" not in crawl.log

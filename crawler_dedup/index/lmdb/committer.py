@@ -66,7 +66,9 @@ class Committer(JobThread):
             IndexUnusable: the index is closed; or *job* is urgent and another process has held the write lock for long.
         """
         if urgent and time.monotonic() > self._locked_out_since + _STUCK:
-            raise IndexUnusable("The index is locked by another process.")
+            raise IndexUnusable(
+                "Another process has been writing to the index for too long: wait until it has ended, or end it."
+            )
         return super().submit(job, urgent=urgent, needs=needs)
 
     def _write(self) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import lmdb
 
 from crawler_dedup.index.lmdb.engine import COPY_DIRECTORY, DATA_FILE, unusable_error
-from crawler_dedup.index.lmdb.environment import Environment
+from crawler_dedup.index.lmdb.openfiles import open_alone
 from crawler_dedup.system.callbacks import Advance, ignore_progress
 
 _PIPED = 1 << 20
@@ -29,7 +29,7 @@ def compact(directory: Path, advance: Advance = ignore_progress) -> tuple[int, i
         IndexUnusable: the index is open elsewhere, or cannot be read or written.
     """
     data, copy = directory / DATA_FILE, directory / COPY_DIRECTORY
-    with Environment.open_alone(directory) as env:
+    with open_alone(directory) as env:
         before = data.stat().st_size
         try:
             shutil.rmtree(copy, ignore_errors=True)

@@ -34,7 +34,7 @@ from crawler_dedup.index.lmdb.engine import (
     no_index_error,
     open_databases,
 )
-from crawler_dedup.index.lmdb.openfiles import OpenFiles, open_alone
+from crawler_dedup.index.lmdb.openfiles import OpenFiles
 from crawler_dedup.index.runs import Alive
 from crawler_dedup.system.logs import logger_without_credentials
 
@@ -108,22 +108,6 @@ class Environment:
             cls._shared[directory] = environment
             return environment
 
-    @classmethod
-    @contextmanager
-    def open_alone(cls, directory: Path) -> Iterator[lmdb.Environment]:
-        """Open the LMDB environment of an existing index for the caller alone.
-
-        Raises:
-            IndexUnusable: the index is open elsewhere, cannot be opened, or is no index.
-        """
-        directory = directory.resolve()
-        with cls._lock:
-            if directory in cls._shared:
-                raise IndexUnusable(f"The index in {directory} is open elsewhere in this process.")
-            cls._refuse_left_open(directory)
-            with open_alone(directory) as env:
-                yield env
-
     def close(self) -> None:
         """Close this opening; the last one of a process closes the files."""
         with self._lock:
@@ -141,7 +125,10 @@ class Environment:
             self._files.close()
         else:  # closing under a thread that waits inside LMDB would crash the process
             self._left_open.append(self)
-            logger.warning("The index in %s is locked by another process; it was left open.", self.directory)
+            logger.warning(
+                "The index in %s cannot be closed, because another process is writing to it: this process leaves it open.",
+                self.directory,
+            )
 
     @classmethod
     def _refuse_left_open(cls, directory: Path) -> None:
@@ -155,9 +142,9 @@ class Environment:
     def _refuse_open_in_parent(cls, directory: Path) -> None:
         if directory in cls._open_in_parent:
             raise IndexUnusable(
-                f"The index in {directory} is open in the parent of this process, which was forked from it, and LMDB allows"
-                " no child to open it, too. Start this process anew (in multiprocessing: spawn), or do not open the index in"
-                " the parent before it forks."
+                f"The index in {directory} is open in the parent process, and LMDB does not allow a forked child to open it"
+                " as well. Start the child without a fork (in multiprocessing: spawn), or do not open the index in the"
+                " parent before it forks."
             )
 
     def prepare(self, spec: Mapping[str, str], libraries: Mapping[str, str], *, fresh: bool) -> Header:
@@ -271,7 +258,7 @@ class Environment:
 
     def measure(self) -> FileFigures:
         """Measure the file of the index."""
-        return self.write(lambda txn: measure_file(self._lmdb, txn, self.directory))
+        return self.write(lambda txn: measure_file(self._lmdb, txn))
 
     def _open_meta(self) -> None:
         if self.readonly:

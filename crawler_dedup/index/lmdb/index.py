@@ -18,7 +18,6 @@ from crawler_dedup.index.lmdb.environment import Environment
 from crawler_dedup.index.lmdb.locks import lock_file, remove_dead_locks
 from crawler_dedup.index.lmdb.storage import Databases, DirectoryStorage
 from crawler_dedup.index.lmdb.verification import find_problems
-from crawler_dedup.index.overrides import KnownOverrides
 from crawler_dedup.index.profiles import FrozenProfiles
 from crawler_dedup.index.protocols import Filing
 from crawler_dedup.index.runs import Alive, Run
@@ -33,11 +32,9 @@ class DirectoryIndex(Index):
     """The pages of one index directory. Use :meth:`open` or :meth:`attach`."""
 
     def __init__(self, environment: Environment, header: Header, frozen: FrozenProfiles | None = None) -> None:
-        super().__init__(header)
+        super().__init__(header, environment.directory, frozen)
         self.environment = environment
         self._databases = Databases(environment)
-        self._frozen = frozen
-        self._known = KnownOverrides()
 
     @classmethod
     def open(
@@ -95,10 +92,6 @@ class DirectoryIndex(Index):
             raise
 
     @property
-    def name(self) -> str:
-        return str(self.directory)
-
-    @property
     def stored_bytes(self) -> int:
         return disk_bytes(self.directory)
 
@@ -142,4 +135,4 @@ class DirectoryIndex(Index):
             yield self._transaction(txn, {})
 
     def _transaction(self, txn: lmdb.Transaction, alive: Alive) -> Transaction:
-        return Transaction(DirectoryStorage(self._databases, txn), alive, self._known, self._frozen)
+        return self._make_transaction(DirectoryStorage(self._databases, txn), alive)

@@ -119,7 +119,8 @@ class OpenFiles:
     def _join_others(self) -> None:
         if not self._lock.acquire_shared(_WAIT):
             raise IndexUnusable(
-                f"The index in {self._directory} is being compacted, or checked for damage, by another process."
+                f"The index in {self._directory} is being compacted, or checked for damage, by another process: try again"
+                " later."
             )
 
     def _open_lock_file(self) -> IO[bytes]:
@@ -208,7 +209,9 @@ def open_alone(directory: Path) -> Iterator[lmdb.Environment]:
     try:
         try:
             if not lock.acquire_exclusive():
-                raise IndexUnusable(f"The index in {directory} is open in another process: end that process first.")
+                raise IndexUnusable(
+                    f"The index in {directory} is open in another process, or elsewhere in this one: close it there first."
+                )
             env = open_lmdb(directory, KEEP_MAP_SIZE)
         except (OSError, lmdb.Error) as error:
             raise _not_opened(directory, error) from error

@@ -6,6 +6,7 @@ import os
 import re
 import threading
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 import redis
@@ -22,40 +23,39 @@ from crawler_dedup.index.location import ServerAddress
 _OLDEST = (6, 2)
 ANSWER_SECONDS = 5.0
 """Maximum time to wait for an answer, in seconds."""
+_LOST = ServerGone, ServerSilent, OSError, ReadOnlyError, MasterDownError
 Command = Sequence["bytes | str | int"]
 
 
 class ServerConnection:
-    """One connection to a server. It is made with the first command, and anew after it was lost. Thread-safe.
+    """One connection to a server. It is made with the first command, and anew after it was lost. Thread-safe."""
 
-    Args:
-        seconds: maximum time to wait for an answer.
-    """
-
-    def __init__(self, address: ServerAddress, seconds: float = ANSWER_SECONDS) -> None:
+    def __init__(self, address: ServerAddress) -> None:
         self.address = address
         self._process = os.getpid()
         self._using = threading.RLock()
-        options: dict[str, Any] = {
-            "socket_timeout": seconds,
-            "socket_connect_timeout": seconds,
-            "retry": Retry(NoBackoff(), 0),
-            "protocol": 2,
-            "max_connections": 1 << 31,  # redis-py counts all connections that were ever made
-            "decode_responses": False,
-        }
         try:
-            self._pool = redis.ConnectionPool.from_url(address.url, **options)
+            self._pool = redis.ConnectionPool.from_url(
+                address.url,
+                socket_timeout=ANSWER_SECONDS,
+                socket_connect_timeout=ANSWER_SECONDS,
+                retry=Retry(NoBackoff(), 0),
+                protocol=2,
+                max_connections=1 << 31,  # redis-py counts all connections that were ever made
+            )
         except (ValueError, RedisError) as error:
             raise IndexUnusable(self._describe(error)) from None
         self._connection: Any = None
 
     def call(self, *words: bytes | str | int) -> Any:
-        """Run a command and return its answer. Raises as :meth:`run`."""
-        return self.run(words)[0]
+        """Run a command outside of a transaction and return its answer. Raises as :meth:`run`."""
+        return self.run(words, begins=True)[0]
 
-    def run(self, *commands: Command) -> list[Any]:
+    def run(self, *commands: Command, begins: bool = False) -> list[Any]:
         """Run commands, which are sent together, and return their answers.
+
+        Args:
+            begins: whether no transaction has begun: another connection is made if the other end has closed this one.
 
         Raises:
             ConnectionLost: the server is gone, does not answer, or is a replica now.
@@ -67,59 +67,36 @@ class ServerConnection:
             raise IndexUnusable(
                 f"The index in {self.address} was opened before this process was forked: open it only after the fork."
             )
-        try:
-            with self._using:
-                connection = self._connection or self._connect()
+        with self._using:
+            try:
+                if begins and self._connection is not None and _is_closed(self._connection):
+                    self.close()
+                self._connection = connection = self._connection or self._pool.make_connection()
                 connection.send_packed_command([b"".join(map(pack_command, map(tuple, commands)))], check_health=False)
                 answers = [_read_answer(connection) for _ in commands]
-        except AuthenticationError as error:  # redis-py counts it as a lost connection
-            self.close()
-            raise IndexUnusable(self._describe(error)) from None
-        except (ServerGone, ServerSilent, OSError) as error:
-            self.close()
-            raise ConnectionLost(self._describe(error)) from None
-        except RedisError as error:
-            self.close()
-            raise IndexUnusable(self._describe(error)) from None
-        for answer in answers + (answers[-1] if isinstance(answers[-1], list) else []):  # also of ``EXEC``
-            if isinstance(answer, ResponseError):
-                raise self._refusal(answer)
+                for answer in answers + (answers[-1] if isinstance(answers[-1], list) else []):  # also of ``EXEC``
+                    if isinstance(answer, ResponseError):
+                        raise answer
+            except (RedisError, OSError) as error:
+                is_lost = isinstance(error, _LOST) or str(error).startswith("BUSY ")
+                if is_lost or not isinstance(error, ResponseError):
+                    self.close()
+                is_lost = is_lost and not isinstance(error, AuthenticationError)  # redis-py derives it from ServerGone
+                raise (ConnectionLost if is_lost else IndexUnusable)(self._describe(error)) from None
         return answers
-
-    def _refusal(self, error: ResponseError) -> IndexUnusable:
-        """Return the error to raise if the server has refused a command with *error*."""
-        if isinstance(error, (ReadOnlyError, MasterDownError)) or str(error).startswith("BUSY "):
-            self.close()
-            return ConnectionLost(self._describe(error))
-        return IndexUnusable(self._describe(error))
 
     def info(self, section: str) -> dict[str, str]:
         """Return a section of the server's information about itself, as name → value."""
-        lines = self.call(b"INFO", section).decode("utf-8", "replace").splitlines()
+        lines = self.run((b"INFO", section))[0].decode("utf-8", "replace").splitlines()
         return {name: value for name, colon, value in (line.partition(":") for line in lines) if colon}
-
-    def ensure(self) -> None:
-        """Connect if there is no connection, or if the other end has closed it. Raises :class:`ConnectionLost`."""
-        with self._using:
-            if self._connection is not None and _is_closed(self._connection):
-                self.close()
-            if self._connection is None:
-                self.call(b"PING")
 
     def close(self) -> None:
         """Close the connection; the next command makes another one."""
-        if os.getpid() != self._process:
-            return
-        with self._using:
-            if self._connection is not None:
-                self._connection.disconnect()
-            self._connection = None
-
-    def _connect(self) -> Any:
-        connection = self._pool.make_connection()
-        connection.connect()
-        self._connection = connection
-        return connection
+        if os.getpid() == self._process:
+            with self._using:
+                if self._connection is not None:
+                    self._connection.disconnect()
+                self._connection = None
 
     def _describe(self, error: Exception) -> str:
         text = " ".join(str(error).split()).rstrip(".")
@@ -166,20 +143,13 @@ def require_server(connection: ServerConnection) -> str:
         )
     if fault:
         raise IndexUnusable(f"The server of the index in {connection.address} {fault}")
-    if info.get("aof_enabled") == "1" or _saves(connection):
-        return ""
-    return (
-        f"The server of the index in {connection.address} stores nothing on disk: the index is lost when it stops."
-        " `appendonly yes` keeps it."
-    )
-
-
-def _saves(connection: ServerConnection) -> bool:
-    try:
-        saving = connection.call(b"CONFIG", b"GET", b"save")
-    except IndexUnusable:  # the user may not ask, as on many hosted servers, which store to disk
-        return True
-    return bool(saving[1:] and saving[1])
+    with suppress(IndexUnusable):  # the user may not ask, as on many hosted servers, which store to disk
+        if info.get("aof_enabled") != "1" and not all(connection.call(b"CONFIG", b"GET", b"save")):
+            return (
+                f"The server of the index in {connection.address} stores nothing on disk: the index is lost when it stops."
+                " `appendonly yes` keeps it."
+            )
+    return ""
 
 
 def read_time(connection: ServerConnection) -> float:

@@ -36,7 +36,7 @@ class ServerRun(Run):
     """A run, with a thread that gives its signs of life, in each process that shares it.
 
     Args:
-        connection: the connection, which only this run uses from now on.
+        connection: the connection, by which no transaction is made.
         number: number of the run.
 
     Raises:
@@ -45,11 +45,10 @@ class ServerRun(Run):
 
     def __init__(self, connection: ServerConnection, number: int) -> None:
         super().__init__(number, read_time(connection) - monotonic())
-        self.address = connection.address
         self._connection = connection
         self._is_shared = True
         self._process = os.getpid()
-        self._life = Keys(connection.address, b"").life(run_name(self.number))
+        self._life = Keys(connection.address).life(run_name(self.number))
         self._released = threading.Event()
         self._giving = threading.Lock()
         self._shown = monotonic()
@@ -69,7 +68,6 @@ class ServerRun(Run):
         """Give a sign of life. Raises :class:`IndexUnusable`."""
         with self._giving:
             if self.is_held:
-                self._connection.ensure()
                 self._connection.call(b"SET", self._life, b"", b"EX", LIFE_SECONDS)
                 now = monotonic()
                 if now > self._shown + RENEWAL_SECONDS:
@@ -82,7 +80,6 @@ class ServerRun(Run):
             _held.discard(self)
             if is_over or not self._is_shared:
                 with self._giving, suppress(IndexUnusable):  # if the server is not told, the sign of life expires
-                    self._connection.ensure()
                     self._connection.call(b"DEL", self._life)
             self._connection.close()
 
@@ -99,7 +96,7 @@ class ServerRun(Run):
 
 def held_runs(address: ServerAddress) -> dict[int, ServerRun]:
     """Return the runs of an index that this process holds, by their numbers."""
-    return {run.number: run for run in tuple(_held) if run.is_held and run.address == address}
+    return {run.number: run for run in tuple(_held) if run.is_held and run._connection.address == address}
 
 
 def is_run_alive(connection: ServerConnection, run: int, opened: float) -> bool | None:
@@ -112,7 +109,7 @@ def is_run_alive(connection: ServerConnection, run: int, opened: float) -> bool 
     if run in held:
         return True
     asked = monotonic()
-    left = connection.call(b"PTTL", Keys(connection.address, b"").life(run_name(run)))
+    (left,) = connection.run((b"PTTL", Keys(connection.address).life(run_name(run))))
     if left >= 0:
         return True if LIFE_SECONDS - left / 1000 < asked - opened else None
     server_seconds = float(connection.info("server").get("uptime_in_seconds", 0))

@@ -1,49 +1,71 @@
 """The thread that changes an index on a server: jobs that wait share one transaction.
 
-Before the jobs run, what they need is read for all of them together, in a few round trips. A transaction that
-others have overtaken is repeated, so it must be possible to run a job several times.
+A transaction takes a lock, so that nobody else changes the index meanwhile. What its jobs need is read for all of them
+together, in a few round trips, and all changes are made in one step (``MULTI`` … ``EXEC``). The lock expires, so that a
+client that was killed does not stop the others for long. So the last step is refused if the lock has expired (``WATCH``),
+and the transaction is repeated: it must be possible to run a job several times.
+
+The *mark* of the client changes with the last step: if the answer to that is lost, the mark tells whether it was made. A
+server that was stopped makes no change late, because the lock has expired.
 """
 
 from __future__ import annotations
 
+import secrets
+import time
 from collections.abc import Callable, Sequence
+from itertools import count
 from typing import Any
-
-import msgspec
 
 from crawler_dedup.errors import ConnectionLost, IndexUnusable
 from crawler_dedup.index import layout
+from crawler_dedup.index.header import Header
 from crawler_dedup.index.jobs import Job, JobThread
+from crawler_dedup.index.location import ServerAddress
 from crawler_dedup.index.profiles import site_key
 from crawler_dedup.index.records import hash_scope, name_page
+from crawler_dedup.index.redis.connection import Command, ServerConnection
+from crawler_dedup.index.redis.keys import Keys, Meta
 from crawler_dedup.index.redis.runs import held_runs
-from crawler_dedup.index.redis.storage import Client, ServerStorage
+from crawler_dedup.index.redis.storage import ServerStorage, explaining_damage
 from crawler_dedup.index.runs import Alive, run_name
 from crawler_dedup.index.storage import Needs
 from crawler_dedup.index.transaction import OVERRIDES_VERSION, Transaction, number_name
 
 MOST_PAGES = 64
-"""Maximum number of pages about which one job decides: the longer a transaction, the likelier it is overtaken."""
+"""Maximum number of pages about which one job decides: the longer a transaction, the longer others wait."""
+LOCK_SECONDS = 2.0
+"""Seconds after which a lock expires. The lock of each further attempt lasts twice as long."""
 _MOST_JOBS = 16
 _ATTEMPTS = 6
+_LOCK_PAUSE = 0.002
+_LOCK_PATIENCE = 30.0
+_MARK_SECONDS = 60
 
 
 class Writer(JobThread):
     """The thread that changes an index on a server.
 
     Args:
-        client: the client, which only this thread uses from now on.
+        header: the header that the index must have.
         make_transaction: returns a transaction on a storage.
     """
 
-    def __init__(self, client: Client, make_transaction: Callable[[ServerStorage, Alive], Transaction]) -> None:
+    def __init__(
+        self, address: ServerAddress, header: Header, make_transaction: Callable[[ServerStorage, Alive], Transaction]
+    ) -> None:
         super().__init__("crawler-dedup-server")
-        self._client = client
+        self._connection = ServerConnection(address)
+        self._header = header
         self._make_transaction = make_transaction
+        self._name = secrets.token_bytes(8)
+        self._keys = Keys(address)
+        self._marks = count(1)
+        self._opened = time.monotonic()
         self._start()
 
     def _end(self) -> None:
-        self._client.connection.close()
+        self._connection.close()
 
     def _write(self) -> None:
         self._commit(self._take(lambda waiting: min(len(waiting), _MOST_JOBS)))
@@ -52,12 +74,8 @@ class Writer(JobThread):
         if not jobs:
             return
         try:
-            results = self._attempt(jobs)
-        except ConnectionLost as error:
-            for job in jobs:
-                job.future.set_exception(error)
-        except msgspec.DecodeError as error:
-            self._fail(jobs, self._client.damaged_error(error))
+            with explaining_damage(self._connection.address):
+                results = self._attempt(jobs)
         except Exception as error:
             self._fail(jobs, error)
         else:
@@ -65,52 +83,91 @@ class Writer(JobThread):
                 job.future.set_result(result)
 
     def _attempt(self, jobs: Sequence[Job]) -> list[Any]:
-        """Run *jobs* in one transaction, and again if others were faster; return their results."""
+        """Run *jobs* in one transaction, and again if its lock expires; return their results."""
         for attempt in range(_ATTEMPTS):
-            storage = self._client.begin(attempt)
-            txn = self._make_transaction(storage, {})
+            meta = lock(self._connection, self._name, LOCK_SECONDS * 2**attempt, self._keys.mark(self._name))
             try:
+                storage = ServerStorage(self._connection, self._header, meta, self._opened)
+                txn = self._make_transaction(storage, {})
                 read_ahead(storage, txn, [job.needs for job in jobs])
                 results = [job.run(txn) for job in jobs]
             except ConnectionLost:
                 raise
-            except Exception:  # perhaps because others have changed the index meanwhile
-                if self._client.commit(storage, ()) or attempt == _ATTEMPTS - 1:  # which releases the lock
+            except Exception:  # perhaps because others have changed the index since the lock has expired
+                if self.make_changes(()) or attempt == _ATTEMPTS - 1:
                     raise
-                continue
-            if self._client.commit(storage, storage.changes()):
-                return results
-        raise IndexUnusable("Others have changed the index again and again while pages were being decided.")
+            else:
+                if self.make_changes(storage.changes()):
+                    return results
+        raise IndexUnusable(
+            f"Other processes changed the index during all {_ATTEMPTS} attempts to write to it: try again later."
+        )
+
+    def make_changes(self, changes: Sequence[Command]) -> bool:
+        """Make *changes* and release the lock.
+
+        Return false, and change nothing, if the lock has expired.
+
+        Raises:
+            ConnectionLost: it is not known whether the changes were made.
+        """
+        key, value = self._keys.mark(self._name), b"%d" % next(self._marks)
+        mark = (b"SET", key, value, b"EX", _MARK_SECONDS)
+        try:
+            steps = self._connection.run((b"MULTI",), mark, *changes, (b"DEL", self._keys.lock), (b"EXEC",))
+        except ConnectionLost:  # with another mark, what was sent before is refused
+            last = self._connection.call(b"SET", key, b"", b"EX", _MARK_SECONDS, b"GET")
+            return bool(last == value)
+        return steps[-1] is not None
+
+
+def lock(connection: ServerConnection, client: bytes, seconds: float, *watched: bytes) -> Meta:
+    """Take the lock of an index for *client*, and watch it and *watched*; return what describes the index.
+
+    A lock that the client has left behind is taken, too.
+
+    Raises:
+        IndexUnusable: others hold the lock for too long.
+    """
+    keys, until = Keys(connection.address), time.monotonic() + _LOCK_PATIENCE
+    while time.monotonic() < until:
+        *_, holder, meta = connection.run(
+            (b"UNWATCH",),
+            (b"SET", keys.lock, client, b"NX", b"PX", round(1000 * seconds)),
+            (b"WATCH", keys.lock, *watched),
+            (b"GET", keys.lock),
+            (b"HMGET", keys.meta, *Keys.FIELDS),
+            begins=True,
+        )
+        if holder == client:
+            described: Meta = meta
+            return described
+        time.sleep(_LOCK_PAUSE)
+    raise IndexUnusable(f"The index in {connection.address} is locked by another process.")
 
 
 def read_ahead(storage: ServerStorage, txn: Transaction, needs: Sequence[Needs]) -> None:
     """Read the cells that jobs need, as far as that is known, in two steps, the second of which follows from the first."""
-    keys = storage.keys
-    cells = [
-        keys.row(layout.OVERRIDES, OVERRIDES_VERSION),
-        *(keys.row(layout.RUNS, run_name(run)) for run in held_runs(keys.address)),
-    ]
-    names, places = [name for need in needs for name in need.names], list[int]()
+    keys, cells = storage.keys, [storage.keys.row(layout.OVERRIDES, OVERRIDES_VERSION)]
+    cells += [keys.row(layout.RUNS, run_name(run)) for run in held_runs(storage.connection.address)]
+    places, decided, counted, numbers = set[int](), set[bytes](), set[bytes](), set[int]()
     for need in needs:
+        names = [*need.names, *((page.scope, page.key) for page in need.pages)]
+        places.update(layout.place_of_name(name_page(*name)) for name in names)
+        sites = {site_key(page.scope, page.url) for page in need.pages}
+        decided |= sites if need.matcher else set()
+        if need.with_counts:
+            counted |= sites | {site_key(*name) for name in need.names}  # most keys are addresses
+        numbers.update(need.numbers)
         for page in need.pages:
             scope, title = hash_scope(page.scope), need.filing.title_key(page) if need.filing else 0
-            names.append((page.scope, page.key))
-            places += [layout.place_of_signature(scope, part) for part in (page.signature, title) if part]
+            places.update(layout.place_of_signature(scope, part) for part in (page.signature, title) if part)
             if need.matcher and not page.unsigned and need.matcher.bucket_limit(page) is None:
                 cells += keys.buckets(layout.SIGNATURES, scope, need.matcher.probes(page))
-    places += [layout.place_of_name(name_page(*name)) for name in names]
-    sites, counted = set[bytes](), set[bytes]()
-    for need in needs:
-        own = {site_key(page.scope, page.url) for page in need.pages}
-        sites |= own if need.matcher else set()
-        if need.with_counts:
-            counted |= own | {site_key(*name) for name in need.names}  # most keys are addresses
-    numbers = {number for need in needs for number in need.numbers}
     cells += keys.buckets(layout.NUMBERS, 0, [layout.place_entry(place, 0)[0] for place in places])
-    cells += [keys.row(layout.SITES, site) for site in sites | counted] + [
-        keys.row(layout.COUNTS, site) for site in counted
-    ]
+    cells += [keys.row(layout.SITES, site) for site in decided | counted]
+    cells += [keys.row(layout.COUNTS, site) for site in counted]
     storage.fetch(cells)
     numbers.update(*map(txn.numbers_at, places))
-    cells = [keys.row(layout.SNAPSHOTS, name) for site in sites if (name := txn.sites.name_snapshot(site))]
+    cells = [keys.row(layout.SNAPSHOTS, name) for site in decided if (name := txn.sites.name_snapshot(site))]
     storage.fetch([*cells, *(keys.row(layout.RECORDS, number_name(number)) for number in numbers)])

@@ -31,7 +31,7 @@ def test_an_imported_index_decides_as_the_original(pages: Path, tmp_path: Path) 
     assert answers[0] == answers[1]
     assert {decision.verdict for decision in answers[0]} == {Verdict.UNCHANGED, Verdict.DUPLICATE}
     store = DirectoryIndex.attach(copy)
-    runs = {record.page.url: record.run for block in store.records(10) for record in block}
+    runs = {record.page.url: record.run for record in store.records()}
     store.close()
     assert runs == {url: run for url, (_, run) in PAGES.items()}
 

@@ -128,7 +128,7 @@ def test_an_index_that_another_process_locks_is_not_verified(
     """
     with running_program(hold, pages):
         refused = printed_text(cli("verify", pages, status=2))
-    assert refused.startswith(f"Error: The index in {pages} is locked by another process")
+    assert refused.startswith(f"Error: The index in {pages} is being written by another process")
 
 
 def garbage_over(directory: Path, quarter: int, seed: int) -> None:

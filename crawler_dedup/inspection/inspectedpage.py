@@ -1,4 +1,4 @@
-"""Compare two pages in detail: the text that is compared, the text that is left out, and the result of every rule."""
+"""A page as it is signed, with the texts that are compared and left out; and the results of the rules for two of them."""
 
 from __future__ import annotations
 

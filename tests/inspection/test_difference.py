@@ -6,7 +6,7 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawler_dedup.difference import Omission, compare_lines, compare_words, omit_equal, split_lines
+from crawler_dedup.inspection.difference import Omission, compare_lines, compare_words, omit_equal, split_lines
 
 LINES = st.lists(st.sampled_from("abcd"), max_size=25)
 WORDS = st.lists(st.sampled_from(["one", "two ", "茶", "馆 ", "-", " "]) | st.text(max_size=4), max_size=12).map(

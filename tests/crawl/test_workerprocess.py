@@ -6,7 +6,7 @@ import signal
 
 import pytest
 
-from crawler_dedup.crawl.childprocess import TRIED_AGAIN, UNCHECKED, describe_death
+from crawler_dedup.crawl.workerprocess import TRIED_AGAIN, UNCHECKED, describe_death
 
 
 @pytest.mark.parametrize(
