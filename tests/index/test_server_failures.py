@@ -526,6 +526,17 @@ def test_a_lock_whose_holder_was_killed_is_waited_for_and_expires(store: Index, 
     assert server.run("EXISTS", LOCK) == 0
 
 
+def test_while_others_keep_a_lock_for_too_long_the_index_counts_as_unavailable(
+    store: Index, server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(writer, "_LOCK_PATIENCE", 0.05)
+    server.run("SET", LOCK, "another")
+    offers = [store.offer([page(number, 5)], NEAR) for number in range(20)]
+    assert all(isinstance(offer.exception(), ConnectionLost) for offer in offers)
+    assert server.run("DEL", LOCK) == 1
+    assert store.offer([page(1, 5)], NEAR).result()[0].verdict is Verdict.NEW
+
+
 def test_a_transaction_whose_lock_has_expired_changes_nothing(
     store: Index, server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
