@@ -272,9 +272,10 @@ def test_a_run_with_a_damaged_entry_may_have_lost_everything_and_fails_no_transa
     context = RunContext(run.number, 0, clock=run.now)
     store.offer([page(1, 5)], NEAR, context).result()
     assert store.offer([page(2, 5)], NEAR).result()[0].verdict is Verdict.DUPLICATE
-    (entries,) = server.key_names("*u")
+    (names,) = server.key_names("*U")
     for name in (run.number.to_bytes(4, "big"), b"no run"):
-        server.run("HSET", entries, name, b"damaged")
+        server.run("SET", names[:-1] + b"u" + name, b"damaged")
+        server.run("SADD", names, name)
     assert store.offer([page(3, 5)], NEAR).result()[0].verdict is Verdict.DUPLICATE  # it is alive
     assert verify(store, NEAR) == ["2 entries of runs cannot be read."]
     run.release()
