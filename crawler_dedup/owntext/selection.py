@@ -222,11 +222,14 @@ class Selector:
         return set().union(*lists)
 
     def _continues(self, group: int, text: Sequence[int]) -> bool:
-        """Return whether a list is below a heading or a colon, or, unless it is mainly links, a paragraph beside it."""
+        """Return whether a list belongs to the block before it: a heading, text with a colon, or, unless it is mainly links,
+        a paragraph beside it or with notes.
+        """
         before = self._blocks[text[0] - 1]
-        linked = sum([self._blocks[at].linked for at in text])
-        is_beside = before.group == self._page.outline.parents[group] and 2 * linked < self.size_of(text)
-        return is_beside or before.level > 0 or before.text.endswith(_COLONS)
+        are_notes = not any(self._blocks[at].place for at in text)  # their links lead back into the text
+        is_text = 2 * sum([self._blocks[at].linked for at in text]) < self.size_of(text)
+        is_beside = before.group == self._page.outline.parents[group]
+        return (is_text and (is_beside or are_notes)) or before.level > 0 or before.text.endswith(_COLONS)
 
     def _without_copies(self, chosen: Iterable[int]) -> list[int]:
         """Return *chosen* without texts that are there before, for screens of another size."""
