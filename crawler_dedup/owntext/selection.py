@@ -48,6 +48,7 @@ class Selector:
 
     def __init__(self, page: ReadPage, elements: Elements) -> None:
         self._page, self._elements, self._blocks = page, elements, page.outline.blocks
+        self._are_links = page.main.are_links
         self._marks = [elements.marks[owner] for owner in elements.owners]  # of the blocks
         self._texts = [
             place
@@ -127,7 +128,7 @@ class Selector:
             if main.blocks or max([blocks[place].size for place in chosen]) <= _LABEL:  # labels are no imprint
                 kept = self.select(main, left_out)
             own = self.size_of([place for place in kept if not blocks[place].level])
-            if page.main.blocks and (own < _OWN or (main.are_links and not page.main.are_links)):
+            if page.main.blocks and (own < _OWN or (main.are_links and not self._are_links)):
                 return chosen
         return sorted({*kept, *self._find_gaps(kept, chosen, _LABEL)})
 
@@ -192,7 +193,7 @@ class Selector:
     def _belong_to(self, chosen: Set[int], same: Sequence[int]) -> bool:
         """Return whether half of the *same*, blocks in one place, are *chosen*, or they are different texts or links."""
         size, linked = self.size_of(same), sum([self._blocks[at].linked for at in same])
-        is_list = self._elements.tags[self._blocks[same[0]].group] in LISTS and not self._page.main.are_links
+        is_list = self._elements.tags[self._blocks[same[0]].group] in LISTS and not self._are_links
         is_kind = is_list if 2 * linked >= size else size >= _LABEL * len(same)
         is_series = is_kind and len({self._blocks[at].text for at in same}) >= _SERIES
         return is_series or 2 * len(chosen & {*same}) >= len(same)
