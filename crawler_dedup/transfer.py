@@ -248,8 +248,6 @@ FilingOf = Callable[[Mapping[str, str]], Filing]
 SiteCheck = Callable[[StoredSite], bool]
 """Returns whether what is known about a site can be read; the index itself cannot check that."""
 
-_MERGED = 1 << 13
-
 
 def export_index(
     pages: Index,
@@ -311,7 +309,8 @@ def import_index(
     with closing(open_or_create_index(location, header.spec, header.libraries)) as pages:
         for block in _counted(export.blocks(), advance):
             rows = decode_records(export, block)
-            new += sum(pages.merge(rows[at : at + _MERGED], filing) for at in range(0, len(rows), _MERGED))
+            parts = (rows[at : at + pages.merged_at_once] for at in range(0, len(rows), pages.merged_at_once))
+            new += sum(pages.merge(part, filing) for part in parts)
         pages.merge_sites(export.sites())
         pages.add_overrides(overrides)
     return total, new

@@ -8,6 +8,7 @@ from itself an hour later, so compare what was measured in one run.
 from __future__ import annotations
 
 import argparse
+import mmap
 import os
 import platform
 import statistics
@@ -29,6 +30,7 @@ from benchmarks.index.lookups import Cold, cold, recalls, warm
 from benchmarks.index.peers import Compared, builders, compare
 from benchmarks.index.report import Report
 from crawler_dedup.hashes import Numbers
+from crawler_dedup.index.lmdb.engine import disk_bytes
 from crawler_dedup.permutedtables import MAX_DISTANCE
 from tests.support.signatureindex import SignatureIndex
 
@@ -225,8 +227,9 @@ def _show_rates(title: str, done: dict[str, list[float]], report: Report) -> Non
 def _size(plan: Plan, count: int, report: Report) -> None:
     with SignatureIndex.open(plan.signatures) as index:
         figures = index.environment.measure()
-    disk, used = figures.disk_bytes / count, figures.used_pages * figures.page_bytes / count
-    row = (f"{count:,}", f"{figures.disk_bytes / 1e6:,.1f}", f"{disk:.1f}", f"{used:.1f}")
+    size = disk_bytes(plan.signatures)
+    disk, used = size / count, figures.used_pages * mmap.PAGESIZE / count
+    row = (f"{count:,}", f"{size / 1e6:,.1f}", f"{disk:.1f}", f"{used:.1f}")
     columns = ("signatures", "MB on disk", "bytes each", "in used pages", "pages", "used")
     report.table("Size", columns, [(*row, f"{figures.pages:,}", f"{figures.used_pages:,}")])
     report.note("bytes on disk for a signature", f"{disk:.1f}, {used:.1f} in used pages")

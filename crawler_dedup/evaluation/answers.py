@@ -39,7 +39,7 @@ class _StoredAnswer(msgspec.Struct):
     """An answer as it is stored in a file."""
 
     entry: msgspec.Raw
-    label: Label | None = None
+    label: Label
 
 
 class PageContent(msgspec.Struct, frozen=True):
@@ -167,7 +167,7 @@ def _decode(line: bytes, line_name: str) -> Answer:
         raise DedupError(
             f"{line_name}: another version of crawler-dedup has written it (schema {error.version})."
         ) from None
-    if entry is None or stored.label is None:
+    if entry is None:
         raise DedupError(f"{line_name}: the answer is not complete; remove the line.")
     return Answer(entry, stored.label)
 

@@ -78,8 +78,8 @@ def require_same_spec(
     name: str, theirs: Mapping[str, str], ours: Mapping[str, str], remedy: str = "Use the same configuration."
 ) -> None:
     """Raise :class:`IndexMismatch`, with the differences and a *remedy*, if the spec of what *name* names is not *ours*."""
-    differences = _differences(theirs, ours)
-    if differences:
+    names = dict.fromkeys([*theirs, *ours])
+    if differences := {n: (theirs.get(n), ours.get(n)) for n in names if theirs.get(n) != ours.get(n)}:
         raise IndexMismatch(name, differences, remedy)
 
 
@@ -87,25 +87,16 @@ def _identity(header: Header) -> dict[str, str]:
     return {"format": str(header.format), **header.spec}
 
 
-def _differences(theirs: Mapping[str, str], ours: Mapping[str, str]) -> dict[str, tuple[str | None, str | None]]:
-    names = [*theirs, *(name for name in ours if name not in theirs)]
-    return {name: (theirs.get(name), ours.get(name)) for name in names if theirs.get(name) != ours.get(name)}
-
-
 @dataclass(frozen=True)
 class FileFigures:
     """The size of the file of an index.
 
     Attributes:
-        disk_bytes: the space that it takes on the disk.
-        page_bytes: length of a page of LMDB.
         pages: number of pages in the file.
         used_pages: number of those that contain data.
         readers: number of open read transactions, in all processes.
     """
 
-    disk_bytes: int
-    page_bytes: int
     pages: int
     used_pages: int
     readers: int

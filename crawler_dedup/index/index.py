@@ -41,6 +41,7 @@ class Index(ABC):
 
     Attributes:
         changed_at_once: how many pages, sites or overrides one transaction of a command changes.
+        merged_at_once: how many records should be merged at once.
         header: what the index is.
         name: name of the index in messages: its location, without user names and passwords.
 
@@ -49,6 +50,7 @@ class Index(ABC):
     """
 
     changed_at_once = MAX_CHANGED
+    merged_at_once = 1 << 13
     _late = LOCKED
     """What is probably wrong if a transaction does not begin."""
 

@@ -24,8 +24,6 @@ LOCKED = "is being written by another process, or by a long transaction of this 
 """What is probably wrong with an index in a directory if a transaction does not begin in that time."""
 _SHARING_SECONDS = 0.1
 """Seconds that a job waits for others at most if it is not urgent."""
-_AWAKE_SECONDS = 1.0
-"""Seconds after a transaction in which the thread looks for jobs by itself: those that are not urgent need not wake it."""
 _MANY = 1000
 """Number of waiting jobs from which on withdrawn jobs are removed from the queue."""
 
@@ -142,14 +140,13 @@ class JobThread(ABC):
 
     def _wait(self) -> bool:
         """Wait until jobs are due or the index is closed; return whether there are any jobs."""
-        awake_until = time.monotonic() + _AWAKE_SECONDS
         while True:
             with self._using:
                 now = time.monotonic()
                 if self._is_closing or now >= self._due:
                     self._looks_at = -math.inf
                     return bool(self._waiting)
-                self._looks_at = looks_at = min(self._due, now + _SHARING_SECONDS) if now < awake_until else self._due
+                self._looks_at = looks_at = self._due
             self._awoken.acquire(timeout=-1 if looks_at == math.inf else looks_at - now)
 
     def _take(self, count: Callable[[Sequence[Job]], int] = len) -> list[Job]:

@@ -3,10 +3,10 @@
 The main text by which pages are compared leaves out short blocks, so that an article is the same in any template. An own
 text, which is to be read or stored, has more: the heading that names the page; where the main text is the smaller part of a
 page of many sections, all texts with few links outside of elements that are marked as something else; short blocks between
-two blocks of the text, except labels that the page repeats; the heading of each entry; and the entries of a list or a series
-of different texts between blocks of the text, and of a list after a colon. If the page has a main element, blocks outside of
-it are added only if they are main text. A text that is there twice, for wide and for narrow screens, is left out the second
-time.
+two blocks of the text, except labels that the page repeats; the heading of each entry, and the headings of entries without a
+text; and the entries of a list or a series of different texts between blocks of the text, and of a list after a colon or
+below a paragraph. If the page has a main element, blocks outside of it are added only if they are main text. A text that is
+there twice, for wide and for narrow screens, is left out the second time.
 
 What the site repeats is left out, unless hardly anything else remains: then the page itself is the text that other pages
 repeat, such as an imprint or a licence. Short repeated blocks stay between blocks of the page's own: the headings and labels
@@ -35,6 +35,7 @@ _BELOW = 150
 _SECTION, _SECTION_LINKED = 100, 0.2
 _GAP, _GAP_LINKED = 100, 0.1
 _SERIES = 4
+_TITLES_SHARE = 1 / 3
 _COPY = 40
 _PAGE_SHARE = 0.6  # of the page's text: a mark on more says something about the page, unless it is that of comments
 _LABEL, _LABELS, _CELLS = 40, 3, frozenset(("td", "th"))
@@ -98,6 +99,7 @@ class Selector:
             chosen.update(place for place in content if place < end and blocks[place] is self._page.main.name)
         chosen.update(self._find_gaps(sorted(chosen), rare))
         chosen.update(self._find_headings(sorted(chosen), content))
+        chosen |= self._find_titles(chosen, content)
         chosen |= self._find_series(chosen, content)
         return self._without_copies(sorted(chosen | self._find_lists(chosen, content)))
 
@@ -195,13 +197,36 @@ class Selector:
         is_series = is_kind and len({self._blocks[at].text for at in same}) >= _SERIES
         return is_series or 2 * len(chosen & {*same}) >= len(same)
 
+    def _find_titles(self, chosen: Set[int], content: Iterable[int]) -> set[int]:
+        """Return series of headings that are links, as the titles of a list are, if they are a third of the *chosen* text.
+
+        They directly follow a *chosen* block: below another heading they would be links to something else.
+        """
+        blocks, least = self._blocks, _TITLES_SHARE * self.size_of(chosen)
+        links = [at for at in content if blocks[at].level and 2 * blocks[at].linked >= blocks[at].size]
+        ends = pairwise([*sorted(chosen), len(blocks)])
+        first = {next((at for at in range(begin + 1, end) if blocks[at].level), -1) for begin, end in ends}
+        titles = set[int]()
+        for same in self._group(links, "place").values():
+            if same[0] in first and len({blocks[at].text for at in same}) >= _SERIES and self.size_of(same) >= least:
+                titles.update(same)
+        return titles
+
     def _find_lists(self, chosen: Set[int], content: Iterable[int]) -> set[int]:
-        """Return the entries, which may be links, of the lists and tables below *chosen* headings, and after colons."""
-        blocks = self._blocks
-        heads = {place for place in chosen if blocks[place].level or blocks[place].text.endswith(_COLONS)}
-        texts = self._group(content, "group").items()
-        lists = [text for group, text in texts if self._elements.tags[group] in LISTS and text[0] - 1 in heads]
+        """Return the entries of the lists and tables directly below *chosen* blocks to which they belong."""
+        lists = [
+            text
+            for group, text in self._group(content, "group").items()
+            if self._elements.tags[group] in LISTS and text[0] - 1 in chosen and self._continues(group, text)
+        ]
         return set().union(*lists)
+
+    def _continues(self, group: int, text: Sequence[int]) -> bool:
+        """Return whether a list is below a heading or a colon, or, unless it is mainly links, a paragraph beside it."""
+        before = self._blocks[text[0] - 1]
+        linked = sum([self._blocks[at].linked for at in text])
+        is_beside = before.group == self._page.outline.parents[group] and 2 * linked < self.size_of(text)
+        return is_beside or before.level > 0 or before.text.endswith(_COLONS)
 
     def _without_copies(self, chosen: Iterable[int]) -> list[int]:
         """Return *chosen* without texts that are there before, for screens of another size."""

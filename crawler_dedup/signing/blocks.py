@@ -263,8 +263,9 @@ def _is_name(plain: str, title: str, parts: AbstractSet[str], units: frozenset[s
     """Return whether a line is one of the *parts* of a *title*, perhaps twice, or has only *units* of it."""
     letters = letters_of(plain)
     half = letters[: len(letters) // 2]
-    own = split_units(plain)
-    is_name = letters in parts or (half in parts and letters == 2 * half) or (bool(own) and units.issuperset(own))
+    is_name = letters in parts or (half in parts and letters == 2 * half)
+    if not is_name and units:
+        is_name = bool(own := split_units(plain)) and units.issuperset(own)
     return is_name and not any(category(character) in SYMBOLS and character not in title for character in plain)
 
 

@@ -78,17 +78,12 @@ _MOST_KNOWN = 20_000  # they take 50 MB at most, and usually 8
 _LONGEST_KNOWN = 200  # characters
 
 
-def _make_line(plain: str, letters: bytes, numbers: Sequence[str], around: bytes = b"") -> Line:
-    says_something = plain[:1].isalnum() or any(map(_is_content, plain))
-    return Line(plain, letters, numbers, around, hash_line(letters, numbers), says_something)
-
-
 def _is_content(character: str) -> bool:
     return character.isalnum() or category(character) in SYMBOLS
 
 
-def _read_date_line(plain: str) -> Line | None:
-    """Return a short line as its date, without the time, and what is around it; ``None`` if it has no date.
+def _read_date(plain: str) -> tuple[Sequence[str], bytes] | None:
+    """Return the date of a short line, without the time, and the letters around it; ``None`` if it has no date.
 
     A line with another number, or with a date that can be read in two ways, is compared as it is written.
     """
@@ -99,7 +94,7 @@ def _read_date_line(plain: str) -> Line | None:
     around = f"{before} {'' if _SHORT_COUNTS.fullmatch(after) else after}"
     if any(map(str.isdigit, around)):
         return None
-    return _make_line(plain, b"", date.readings, without_punctuation(around.encode("utf-8", "replace")))
+    return date.readings, without_punctuation(around.encode("utf-8", "replace"))
 
 
 def count_read(blocks: Sequence[Block]) -> int:
@@ -127,24 +122,26 @@ def _read_new(blocks: Sequence[Block]) -> Iterator[Line]:
     """Yield the line of each block."""
     # All lines are normalised in one call, because for a short text the call costs more than the work.
     plain_lines = normalise("\n".join([block.text for block in blocks]), limit=inf).split("\n")
-    # The date is read first: "Comments: 12 May" has no number of comments.
-    dates = [
-        _read_date_line(line) if block.size <= SHORT else None for block, line in zip(blocks, plain_lines, strict=True)
-    ]
-    visible = [
-        line if date or block.is_preformatted else without_visits(line)
-        for block, line, date in zip(blocks, plain_lines, dates, strict=True)
-    ]
-    content = "\n".join(visible).encode("utf-8", "replace")
-    columns = visible, without_punctuation(content), content.translate(None, BEGINS_NO_DIGIT)
-    for block, date, plain, line, digits in zip(
-        blocks, dates, columns[0], columns[1].split(b"\n"), columns[2].split(b"\n"), strict=True
-    ):
-        letters = line.lstrip(b"#") or line  # the mark of a heading that was not rendered
-        if not digits:
-            yield _make_line(plain, letters, ())
+    lines: list[tuple[str, Sequence[str], bytes | None]] = []
+    for block, plain, digits in zip(blocks, plain_lines, _digits_of("\n".join(plain_lines)).split(b"\n"), strict=True):
+        # The date is read first: "Comments: 12 May" has no number of comments.
+        if not digits:  # most lines
+            lines.append((plain, (), None))
+        elif block.size <= SHORT and (date := _read_date(plain)):
+            lines.append((plain, *date))
         else:
-            yield date or _make_line(plain, letters, numbers_in(plain) + cased_units(block.text))
+            visible = plain if block.is_preformatted else without_visits(plain)
+            lines.append((visible, numbers_in(visible) + cased_units(block.text) if _digits_of(visible) else (), None))
+    columns = without_punctuation("\n".join([plain for plain, *_ in lines]).encode("utf-8", "replace")).split(b"\n")
+    for (plain, numbers, around), letters in zip(lines, columns, strict=True):
+        # The mark of a heading that was not rendered is left out.
+        own = (letters.lstrip(b"#") or letters) if around is None else b""
+        says_something = plain[:1].isalnum() or any(map(_is_content, plain))
+        yield Line(plain, own, numbers, around or b"", hash_line(own, numbers), says_something)
+
+
+def _digits_of(plain: str) -> bytes:
+    return plain.encode("utf-8", "replace").translate(None, BEGINS_NO_DIGIT)
 
 
 def read_lines(blocks: Sequence[Block]) -> Iterator[tuple[int, Block, Line]]:

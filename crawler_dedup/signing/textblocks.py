@@ -10,6 +10,7 @@ from typing import NamedTuple
 from crawler_dedup.signing.features import size_in_letters
 
 _LINE_ENDS = ("\n", "\r")
+_LIST = 6  # links; fewer in one line lead to the pages beside this one, or to those above it
 
 
 class Block(NamedTuple):
@@ -49,8 +50,13 @@ make_block = partial(tuple.__new__, Block)
 
 
 def size_of_links(parts: list[str], links: list[slice], text: str, size: int) -> int:
-    """Return how much of a *text* of *parts*, which has the *size*, is in *links*."""
+    """Return how much of a *text* of *parts*, which has the *size*, is in *links*.
+
+    What separates the links of a list that is written in one line, or with ``<br>``, counts as part of them.
+    """
     if len(links) == 1 and join_parts(parts[links[0]]) == text:
+        return size
+    if len(links) >= _LIST and not any(map(str.isalnum, "".join(leave_out(parts, links)))):
         return size
     return sum([size_in_letters(join_parts(parts[link])) for link in links])
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import itertools
 import threading
-import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -129,13 +128,12 @@ def test_pages_of_a_short_outage_wait_and_no_twin_is_stored(tmp_path: Path) -> N
 def test_pages_pass_at_once_when_an_outage_has_lasted_too_long_and_a_later_outage_is_timed_anew(tmp_path: Path) -> None:
     with serving(tmp_path / "server", *DURABLE) as server:
         pages = texts(9)
-        # The thread of the index asks the server again after half a second.
         pages |= {f"/away{at}": acting(article(f"away{at}"), server.kill) for at in range(2)}
-        pages["/back"] = acting(article("back"), server.start, lambda: time.sleep(2))
+        pages["/back"] = acting(article("back"), server.start)
         order = [*list(pages)[:9], "/away0", "/twin0", "/twin1", "/twin2", "/back"]
         order += ["/twin3", "/twin4", "/away1", "/twin5", "/twin6"]
         with Site(pages) as site:
-            settings = crawl_settings(server, DEDUP_INDEX_WAIT=1)
+            settings = crawl_settings(server, DEDUP_INDEX_WAIT=0.6)
             crawl = run_script(tmp_path, SPIDER, settings, site=site.url, paths=order)
     assert [path for path in crawl.paths() if "twin" in path] == ["/twin0", "/twin1", "/twin2", "/twin5", "/twin6"]
     assert crawl.stats["finish_reason"] == "finished"

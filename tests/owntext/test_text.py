@@ -141,6 +141,13 @@ def test_each_entry_has_its_title_however_long_and_labels_are_left_out() -> None
     assert "Advertisement" not in text_of(f"<div>{body}</div>")
 
 
+@pytest.mark.parametrize(("between", "are_there"), [("", True), ("<h2>Read on</h2>", False)])
+def test_the_titles_of_an_archive_are_there_below_its_text(between: str, are_there: bool) -> None:
+    titles = "".join(f"<section><h3><a href=/{number}>{own}</a></h3></section>" for number, own in enumerate(OWN))
+    found = text_of(f"<div><div><p>{LONG[0]}</p><p>{LONG[1]}</p></div>{between}<div>{titles}</div></div>").splitlines()
+    assert found == [*LONG[:2], *(OWN if are_there else [])]
+
+
 def test_a_long_heading_is_there_if_a_heading_in_the_same_place_is() -> None:
     questions = ["May I cook rice?", *LONG[4:]]
     contents = "".join(f"<dt><a href=#{question[:3]}>{question}</a></dt>" for question in questions)
@@ -259,6 +266,12 @@ def test_what_is_marked_as_something_beside_the_text_is_left_out() -> None:
         # A mark on most of the page says nothing about a part of it; nor do marks on all of its parts.
         assert OWN[4] in text_of(f"<div {mark}><p>{OWN[4]}</p><p>{OWN[3]}</p></div>")
         assert "Reed 2" in text_of("".join(f"<div {mark}><div>Reed {number}</div></div>" for number in range(3)))
+
+
+def test_a_short_list_below_a_paragraph_in_the_same_element_is_there() -> None:
+    steps = "<ol><li>Cook the rice<li>Cut the reeds</ol>"
+    body = "".join(f"<p>{text}</p>" for text in LONG)
+    assert text_of(f"<div>{body}{steps}</div>").splitlines() == [*LONG, "Cook the rice", "Cut the reeds"]
 
 
 def test_a_short_text_beside_a_long_list_of_links_with_dates_is_there() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import signal
-import time
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -119,19 +118,17 @@ def test_a_crawl_that_does_not_wait_for_its_server_continues_and_uses_it_again(t
         pages |= {f"/copy{number}": html(article(number, frame="copy")) for number in range(12)}
         order = [f"/{number}" for number in range(4)]
         order += ["/away", *(f"/{number}" for number in range(4, 8)), "/back"]
-        order += ["/wait", *(f"/{number}" for number in range(8, 12))] + [f"/copy{number}" for number in range(12)]
+        order += [*(f"/{number}" for number in range(8, 12)), *(f"/copy{number}" for number in range(12))]
         served: dict[str, Page] = {
             **pages,
             "/away": acting(article("away"), server.kill),
             "/back": acting(article("back"), server.start),
         }
-        served["/wait"] = acting(article("wait"), lambda: time.sleep(1))
         settings = {
             "DEDUP_INDEX": server.url(),
             "DEDUP_INDEX_WAIT": 0,
             "DEDUP_SETTLE": "callback",
             "DEDUP_TIMEOUT": 5,
-            "DOWNLOAD_DELAY": 0.05,
         }
         with Site(served) as site:
             crawl = run_script(tmp_path / "crawl", WALK, settings, site=site.url, paths=order)
@@ -154,7 +151,7 @@ def test_a_crawl_whose_index_is_flushed_continues_with_a_new_one(tmp_path: Path)
             "/later": html(article("later")),
         }
         order = ["/0", "/1", "/2", "/flush", "/later", "/3", "/4", "/5", "/copy3", "/copy4", "/copy5", "/copy0"]
-        settings = {"DEDUP_INDEX": server.url(), "DOWNLOAD_DELAY": 0.1}
+        settings = {"DEDUP_INDEX": server.url()}
         with Site(served) as site:
             crawl = run_script(tmp_path / "crawl", WALK, settings, site=site.url, paths=order)
         with Deduplicator.open(server.url(), Config(tokenizer="bigrams")) as index:

@@ -64,6 +64,18 @@ def test_a_last_page_with_few_entries_below_a_text_is_kept(crawl: Crawl) -> None
     assert crawl.check("/red?page=1", category(3, 0)).verdict is Verdict.DUPLICATE
 
 
+@pytest.mark.parametrize("separator", ["<br>", ", ", " | ", "、", "&nbsp;· "])
+@knowing
+def test_a_list_in_one_block_below_a_text_is_compared(crawl: Crawl, separator: str) -> None:
+    for number in range(3):
+        links = separator.join(
+            f"<a href='/tea/{number}/{place}'>{' '.join(words((number, place), 2))}</a>" for place in range(6)
+        )
+        content = story("tea", below=f"<div>{links}</div>")
+        assert crawl.check(f"/?page={number}", content).verdict is Verdict.NEW
+    assert is_duplicate(crawl.check("/copy", content + "<!-- copy -->"), "http://h/?page=2")
+
+
 def test_links_to_the_pages_beside_a_text_in_another_design_are_no_list(crawl: Crawl) -> None:
     crawl.get_known()
     assert crawl.check("/story", story("tea")).verdict is Verdict.NEW

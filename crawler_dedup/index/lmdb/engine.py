@@ -219,15 +219,12 @@ def require_ours(env: lmdb.Environment, directory: Path) -> None:
         )
 
 
-def measure_file(env: lmdb.Environment, txn: lmdb.Transaction, directory: Path) -> FileFigures:
-    """Measure the file of the index in *directory*; *txn* is a write transaction."""
-    info, main = env.info(), env.stat()
+def measure_file(env: lmdb.Environment, txn: lmdb.Transaction) -> FileFigures:
+    """Measure the file of an index; *txn* is a write transaction."""
     used = sum(_count_pages(txn.stat(database)) for database in open_databases(env, txn))
     return FileFigures(
-        disk_bytes=disk_bytes(directory),
-        page_bytes=main["psize"],
-        pages=info["last_pgno"] + 1,
-        used_pages=used + _count_pages(main) + 2,
+        pages=env.info()["last_pgno"] + 1,
+        used_pages=used + _count_pages(env.stat()) + 2,
         readers=len(env.readers().splitlines()) - 1,
     )
 

@@ -258,7 +258,7 @@ class Environment:
 
     def measure(self) -> FileFigures:
         """Measure the file of the index."""
-        return self.write(lambda txn: measure_file(self._lmdb, txn, self.directory))
+        return self.write(lambda txn: measure_file(self._lmdb, txn))
 
     def _open_meta(self) -> None:
         if self.readonly:

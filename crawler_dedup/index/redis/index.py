@@ -16,8 +16,7 @@ from crawler_dedup.index.header import FORMAT, Header, check_header
 from crawler_dedup.index.index import Index
 from crawler_dedup.index.location import ServerAddress
 from crawler_dedup.index.profiles import FrozenProfiles
-from crawler_dedup.index.protocols import Filing, Matcher
-from crawler_dedup.index.records import Record
+from crawler_dedup.index.protocols import Matcher
 from crawler_dedup.index.redis.connection import ServerConnection, read_time, require_server
 from crawler_dedup.index.redis.keys import Keys, encode_header, read_meta, split_header
 from crawler_dedup.index.redis.runs import ServerRun
@@ -48,7 +47,7 @@ class ServerIndex(Index):
             empty index is used.
     """
 
-    changed_at_once = MOST_PAGES
+    changed_at_once = merged_at_once = MOST_PAGES
     _late = "does not answer"
     _open: list[ServerIndex] = []  # noqa: RUF012  (all open indexes)
 
@@ -168,10 +167,6 @@ class ServerIndex(Index):
         pieces = [pages[at : at + MOST_PAGES] for at in range(0, len(pages), MOST_PAGES)] or [pages]
         offers = [Index.offer(self, piece, matcher, context, aliases=aliases) for piece in pieces]
         return offers[0] if len(offers) == 1 else _combine(offers, pieces)
-
-    def merge(self, records: Sequence[Record], filing: Filing) -> int:
-        parts = (records[at : at + MOST_PAGES] for at in range(0, len(records), MOST_PAGES))
-        return sum(Index.merge(self, part, filing) for part in parts)
 
     def _now(self) -> int:
         return int(read_time(self._connection))
