@@ -172,9 +172,9 @@ class ComparedPair(PagePair):
     def _states(self) -> frozenset[int]:
         """The places of short blocks that many pages of the site have: labels, or states.
 
-        They are around the main text; on thin pages, and on a page that is visited again, anywhere, unless they are links.
-        Blocks with a digit are anywhere, too, if the kept page lacks several: they are values of a table, not the date in a
-        frame.
+        They are from the heading on; on thin pages, and on a page that is visited again, anywhere. Links are none, except
+        around the main text. Blocks with a digit are elsewhere only if the kept page lacks several: they are values of a
+        table, not the date in a frame.
         """
         blocks, common = self._blocks, self.site_of_new.common
         states = [
@@ -187,7 +187,8 @@ class ComparedPair(PagePair):
             return frozenset(states)
         values = [place for place in states if blocks[place].traits & _NUMBER and not self._is_there(blocks[place])]
         values = values if len(values) >= limits.ANOTHER_FRAME else []
-        return frozenset([place for place in states if place in self._near]).union(values)
+        labels = [place for place in states if place >= self._near.start and not blocks[place].traits & _NUMBER]
+        return frozenset([place for place in states if place in self._near]).union(labels, values)
 
     @cached_property
     def _takes_turns(self) -> bool:

@@ -74,7 +74,15 @@ def test_words_beside_a_link_in_a_text_count(tmp_path: Path, kept: str, new: str
             assert crawl.check(f"/{name}", second).verdict is Verdict.CHANGED
 
 
-@pytest.mark.parametrize("markup", ["<p>{}</p>", "<p><a href=/genre/{}>{}</a></p>"], ids=["text", "link"])
+LABELS = {
+    "text": "<p>{}</p>",
+    "link": "<p><a href=/genre/{}>{}</a></p>",
+    "below": "</article><div>Genre: {}</div><article>",
+    "row below": "</article><table><tr><td>Genre<td>{}<tr><td>Acts<td>five</table><article>",
+}
+
+
+@pytest.mark.parametrize("markup", LABELS.values(), ids=LABELS)
 def test_a_label_of_the_site_counts_where_the_kept_page_has_another_one(tmp_path: Path, markup: str) -> None:
     comedy, tragedy = (markup.format(*[genre] * 2) for genre in ("Comedy", "Tragedy"))
     with Deduplicator.open(tmp_path) as deduplicator:
