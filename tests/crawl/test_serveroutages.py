@@ -5,15 +5,19 @@ from __future__ import annotations
 import asyncio
 import itertools
 import threading
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, cast
 from unittest.mock import AsyncMock
 
 import pytest
 
 from crawler_dedup import Config, Decision, Deduplicator, SignedPage, Verdict
+from crawler_dedup.crawl import claims as crawl_claims
+from crawler_dedup.crawl import serveroutages
 from crawler_dedup.crawl.claims import Claims, Question
 from crawler_dedup.crawl.serveroutages import Outages
 from crawler_dedup.decision import BEING_HANDLED
@@ -202,6 +206,12 @@ def test_a_crawl_does_not_start_if_its_server_refuses_the_password_or_is_away_fo
 # Without a server
 
 
+@pytest.fixture
+def short_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a server that is unavailable be asked again at once."""
+    monkeypatch.setattr(serveroutages, "_PAUSE", 0.04)
+
+
 class _Monitor:
     """Counts statistics, and collects log lines."""
 
@@ -216,6 +226,7 @@ class _Monitor:
         self.lines.append(message % args)
 
 
+@pytest.mark.usefixtures("short_pauses")
 def test_an_outage_is_timed_from_its_beginning_also_if_the_server_only_does_not_answer() -> None:
     async def answer() -> str:
         return "answer"
@@ -233,22 +244,31 @@ def test_an_outage_is_timed_from_its_beginning_also_if_the_server_only_does_not_
 
     errors = itertools.chain([TimeoutError()], itertools.repeat(ConnectionLost("The server is away.")))
     monitor = _Monitor()
-    outages = Outages(0.6, cast("Any", monitor), lambda: False)
+    outages = Outages(0.06, cast("Any", monitor), lambda: False)
     asyncio.run(asyncio.wait_for(crawl(), 60))
     assert monitor.counts == {"outages": 1, "outages/waited": 1}
     first, last = monitor.lines
-    assert first == "The crawl waits for its index, for up to 0.6 seconds. It does not answer."
+    assert first == "The crawl waits for its index, for up to 0.06 seconds. It does not answer."
     assert last.startswith("The crawl no longer waits for its index")
 
 
-def test_an_outage_does_not_use_up_the_time_for_which_a_page_waits_for_a_similar_page() -> None:
+@pytest.mark.usefixtures("short_pauses")
+def test_an_outage_does_not_use_up_the_time_for_which_a_page_waits_for_a_similar_page(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def answer(*_: object) -> Checked:
+        passed.append(20.0)
+        return next(answers)
+
+    passed: list[float] = []
+    monkeypatch.setattr(crawl_claims, "time", SimpleNamespace(monotonic=lambda: time.monotonic() + sum(passed)))
     alike = Decision(Verdict.UNCHECKED, "http://h/2", "2", "", reason=BEING_HANDLED, duplicate_of="http://h/1")
     duplicate = Decision(Verdict.DUPLICATE, "http://h/2", "2", "", duplicate_of="http://h/1")
     away = Failure("ConnectionLost", "The server is away.", "")
     page = SignedPage(key="2", url="http://h/2", scope="")
-    answers = [Checked(page, outcome) for outcome in (alike, away, away, away, alike, duplicate)]
+    answers = iter([Checked(page, outcome) for outcome in (alike, away, away, away, alike, duplicate)])
     workers, monitor = AsyncMock(), cast("Any", _Monitor())
-    workers.ask.side_effect = answers
+    workers.ask.side_effect = answer
     outages = Outages(60, monitor, lambda: False)
     claims = Claims(workers, monitor, 1, outages=outages, on_end=print)
     question = Question(DecideAgain(page, "", is_dry=False), b"")

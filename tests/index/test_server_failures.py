@@ -272,9 +272,10 @@ def test_a_run_with_a_damaged_entry_may_have_lost_everything_and_fails_no_transa
     context = RunContext(run.number, 0, clock=run.now)
     store.offer([page(1, 5)], NEAR, context).result()
     assert store.offer([page(2, 5)], NEAR).result()[0].verdict is Verdict.DUPLICATE
-    (entries,) = server.key_names("*u")
+    (names,) = server.key_names("*U")
     for name in (run.number.to_bytes(4, "big"), b"no run"):
-        server.run("HSET", entries, name, b"damaged")
+        server.run("SET", names[:-1] + b"u" + name, b"damaged")
+        server.run("SADD", names, name)
     assert store.offer([page(3, 5)], NEAR).result()[0].verdict is Verdict.DUPLICATE  # it is alive
     assert verify(store, NEAR) == ["2 entries of runs cannot be read."]
     run.release()
@@ -524,6 +525,17 @@ def test_a_lock_whose_holder_was_killed_is_waited_for_and_expires(store: Index, 
     server.run("SET", LOCK, "killed", "PX", "300")
     assert store.offer([page(2, 5)], NEAR).result()[0].verdict is Verdict.DUPLICATE
     assert server.run("EXISTS", LOCK) == 0
+
+
+def test_while_others_keep_a_lock_for_too_long_the_index_counts_as_unavailable(
+    store: Index, server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(writer, "_LOCK_PATIENCE", 0.05)
+    server.run("SET", LOCK, "another")
+    offers = [store.offer([page(number, 5)], NEAR) for number in range(20)]
+    assert all(isinstance(offer.exception(), ConnectionLost) for offer in offers)
+    assert server.run("DEL", LOCK) == 1
+    assert store.offer([page(1, 5)], NEAR).result()[0].verdict is Verdict.NEW
 
 
 def test_a_transaction_whose_lock_has_expired_changes_nothing(

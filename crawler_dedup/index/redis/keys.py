@@ -1,8 +1,8 @@
 """The names of the keys of an index on a server.
 
-Rows and buckets are strings; the rows of tables that are scanned are in hashes. An index that is emptied gets another
-*epoch*: the names of its keys change, so that the earlier ones cannot be reached. Names without an epoch have a colon, and
-stay.
+Rows and buckets are strings; the names of the rows of tables that are scanned are in sets. An index that is emptied gets
+another *epoch*: the names of its keys change, so that the earlier ones cannot be reached. Names without an epoch have a
+colon, and stay.
 """
 
 from __future__ import annotations
@@ -20,10 +20,9 @@ from crawler_dedup.index.redis.connection import ServerConnection
 _TABLE_SHIFT = 40
 _SHORT = 0xFF << _TABLE_SHIFT | 0xFFFF
 _EPOCH_BYTES = 3  # four letters
-_IN_HASHES = RUNS, SITES, OVERRIDES
+LISTED = RUNS, SITES, OVERRIDES
+"""Tables that are scanned, except records, which are numbered."""
 _LETTERS: dict[RowTable, bytes] = dict(zip(ROW_TABLES, (b"r", b"u", b"s", b"c", b"p", b"w"), strict=True))
-Cell = bytes | tuple[bytes, bytes]
-"""The name of a string; or the name of a hash, and of a field of it."""
 
 
 class Keys:
@@ -34,7 +33,6 @@ class Keys:
         epoch: the random name that the index got when it was created or last emptied; empty: for names without an epoch.
         meta: the hash that describes the index.
         prefix: the beginning of all names with an epoch.
-        hashes: the hashes of tables.
         lock: the lock, which contains the name of the client that holds it, and expires.
     """
 
@@ -44,16 +42,15 @@ class Keys:
         self.epoch = epoch
         self.meta = b"{%s}" % address.tag
         self.prefix = self.meta + epoch
-        self.hashes = [self.table(table) for table in _IN_HASHES]
         self.lock = self.meta + b":k"
 
-    def table(self, table: RowTable) -> bytes:
-        """Return the name of the hash of a table that is in one, or the beginning of the names of its rows."""
-        return self.prefix + _LETTERS[table]
+    def row(self, table: RowTable, name: bytes) -> bytes:
+        """Return the name of a row."""
+        return self.prefix + _LETTERS[table] + name
 
-    def row(self, table: RowTable, name: bytes) -> Cell:
-        """Return the cell of a row."""
-        return (self.table(table), name) if table in _IN_HASHES else self.table(table) + name
+    def names(self, table: RowTable) -> bytes:
+        """Return the name of the set of the names of the rows of a listed table."""
+        return self.prefix + _LETTERS[table].upper()
 
     def buckets(self, table: BucketTable, scope: int, keys: Iterable[int]) -> list[bytes]:
         """Return the names of buckets. Keys of permuted tables take three bytes."""

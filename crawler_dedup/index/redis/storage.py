@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
 
 import msgspec
 import numpy as np
@@ -16,7 +15,7 @@ from crawler_dedup.index.header import Header, other_header_error
 from crawler_dedup.index.layout import NUMBER_BYTES, RECORDS, BucketTable, RowTable, limit_payloads
 from crawler_dedup.index.location import ServerAddress
 from crawler_dedup.index.redis.connection import Command, ServerConnection
-from crawler_dedup.index.redis.keys import Cell, Keys, Meta, split_header
+from crawler_dedup.index.redis.keys import LISTED, Keys, Meta, split_header
 from crawler_dedup.index.redis.runs import is_run_alive
 from crawler_dedup.index.storage import Storage
 
@@ -55,25 +54,22 @@ class ServerStorage(Storage):
         self._header = header
         self._opened = opened
         self._last, self._count = (max(0, int(number or 0)) for number in numbers)
-        self._known: dict[Cell, bytes] = {}  # the cells as they were read
-        self._written: dict[Cell, bytes] = {}  # new contents; empty: deleted
-        self._added: dict[Any, bytes] = {}  # what is appended to buckets that are not rewritten
+        self._known: dict[bytes, bytes] = {}  # the cells as they were read
+        self._written: dict[bytes, bytes] = {}  # new contents; empty: deleted
+        self._added: dict[bytes, bytes] = {}  # what is appended to buckets that are not rewritten
+        self._listed: dict[tuple[RowTable, bytes], bytes] = {}  # the command for the name of each row that was changed
 
     # Cells
 
-    def fetch(self, cells: Iterable[Cell]) -> None:
+    def fetch(self, cells: Iterable[bytes]) -> None:
         """Read those of *cells* that are not known, together."""
         missing = [cell for cell in dict.fromkeys(cells) if cell not in self._known]
         for at in range(0, len(missing), _AT_ONCE):
-            some = sorted(missing[at : at + _AT_ONCE], key=lambda cell: isinstance(cell, tuple))
-            strings = [cell for cell in some if isinstance(cell, bytes)]
-            commands: list[Command] = [(b"MGET", *strings)] if strings else []
-            commands += [(b"HGET", *field) for field in some[len(strings) :]]
-            answers = self.connection.run(*commands)
-            contents = [*(answers.pop(0) if strings else ()), *answers]
+            some = missing[at : at + _AT_ONCE]
+            contents = self.connection.run((b"MGET", *some))[0]
             self._known.update((cell, content or b"") for cell, content in zip(some, contents, strict=True))
 
-    def _cells(self, cells: Sequence[Cell]) -> list[bytes]:
+    def _cells(self, cells: Sequence[bytes]) -> list[bytes]:
         """Return the contents of cells, with the changes that were made so far."""
         self.fetch(cells)
         contents = [self._written.get(cell, self._known[cell]) + self._added.get(cell, b"") for cell in cells]
@@ -88,37 +84,39 @@ class ServerStorage(Storage):
 
     def write(self, table: RowTable, name: bytes, content: bytes, *, is_new: bool = False) -> None:
         self._count += is_new and table == RECORDS
-        self._written[self.keys.row(table, name)] = content
+        self._change(table, name, content, b"SADD")
 
     def delete(self, table: RowTable, name: bytes) -> None:
         self._count -= table == RECORDS
-        self._written[self.keys.row(table, name)] = b""
+        self._change(table, name, b"", b"SREM")
+
+    def _change(self, table: RowTable, name: bytes, content: bytes, command: bytes) -> None:
+        self._written[self.keys.row(table, name)] = content
+        if table in LISTED:
+            self._listed[table, name] = command
 
     def scan(self, table: RowTable) -> Iterator[tuple[bytes, bytes]]:
-        yield from self._scan_records() if table == RECORDS else self._scan_hash(table)
+        for names in self._scan_records() if table == RECORDS else self._scan_listed(table):
+            contents = self._cells([self.keys.row(table, name) for name in names])
+            yield from (row for row in zip(names, contents, strict=True) if row[1])
         if self.connection.run((b"HGET", self.keys.meta, b"header")) != [self._stored]:
-            raise IndexGone(
-                f"Another process has emptied the index in {self.connection.address} meanwhile: start again."
-            )
+            raise IndexGone(f"The index in {self.connection.address} was emptied meanwhile.")
 
-    def _scan_records(self) -> Iterator[tuple[bytes, bytes]]:
+    def _scan_records(self) -> Iterator[list[bytes]]:
         first = 1
         while (last := max(self._last, int(self.connection.run((b"HGET", self.keys.meta, b"last"))[0] or 0))) >= first:
             numbers = range(first, min(first + _AT_ONCE, last + 1))  # also of pages that are filed again meanwhile
-            names = [number.to_bytes(NUMBER_BYTES, "big") for number in numbers]
-            for name, content in zip(names, self._cells([self.keys.row(RECORDS, name) for name in names]), strict=True):
-                if content:
-                    yield name, content
+            yield [number.to_bytes(NUMBER_BYTES, "big") for number in numbers]
             first = numbers.stop
 
-    def _scan_hash(self, table: RowTable) -> Iterator[tuple[bytes, bytes]]:
-        key, cursor = self.keys.table(table), b""
-        written = ((cell, content) for cell, content in self._written.items() if isinstance(cell, tuple))
-        own = {name: content for (written_key, name), content in written if written_key == key}
-        yield from ((name, content) for name, content in own.items() if content)
+    def _scan_listed(self, table: RowTable) -> Iterator[list[bytes]]:
+        own, cursor = {name for changed, name in self._listed if changed == table}, b""
+        yield [*own]
         while cursor != b"0":
-            cursor, rows = self.connection.run((b"HSCAN", key, cursor or b"0", b"COUNT", _AT_ONCE))[0]
-            yield from (row for row in zip(rows[::2], rows[1::2], strict=True) if row[0] not in own)
+            cursor, names = self.connection.run((b"SSCAN", self.keys.names(table), cursor or b"0", b"COUNT", _AT_ONCE))[
+                0
+            ]
+            yield [*({*names} - own)]
 
     # Buckets
 
@@ -168,17 +166,14 @@ class ServerStorage(Storage):
         """Return the changes that were collected, as commands."""
         if not (self._written or self._added):
             return []
+        rows = [(name, content) for name, content in self._written.items() if content]
         changes: list[Command] = [(b"HSET", self.keys.meta, b"last", self._last, b"count", max(0, self._count))]
-        changes += [(b"APPEND", name, payloads) for name, payloads in self._added.items()]
-        strings: list[bytes] = []
-        for cell, content in self._written.items():
-            if not isinstance(cell, bytes):
-                changes.append((b"HSET", *cell, content) if content else (b"HDEL", *cell))
-            elif content:
-                strings += (cell, content)
-            else:
-                changes.append((b"DEL", cell))
-        return [*changes, (b"MSET", *strings)] if strings else changes
+        changes += [(b"APPEND", *added) for added in self._added.items()]
+        changes += [(b"DEL", name) for name, content in self._written.items() if not content]
+        for (table, name), command in self._listed.items():
+            if command == b"SREM" or not self._known.get(self.keys.row(table, name)):  # if not, its name is there
+                changes.append((command, self.keys.names(table), name))
+        return [*changes, (b"MSET", *(part for row in rows for part in row))] if rows else changes
 
 
 def _payloads(content: bytes) -> Numbers:

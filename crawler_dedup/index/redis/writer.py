@@ -127,7 +127,7 @@ def lock(connection: ServerConnection, client: bytes, seconds: float, *watched: 
     A lock that the client has left behind is taken, too.
 
     Raises:
-        IndexUnusable: others hold the lock for too long.
+        ConnectionLost: the server cannot be reached, or others hold the lock for too long.
     """
     keys, until = Keys(connection.address), time.monotonic() + _LOCK_PATIENCE
     while time.monotonic() < until:
@@ -143,7 +143,7 @@ def lock(connection: ServerConnection, client: bytes, seconds: float, *watched: 
             described: Meta = meta
             return described
         time.sleep(_LOCK_PAUSE)
-    raise IndexUnusable(f"The index in {connection.address} is locked by another process.")
+    raise ConnectionLost(f"The index in {connection.address} is locked by another process.")
 
 
 def read_ahead(storage: ServerStorage, txn: Transaction, needs: Sequence[Needs]) -> None:
