@@ -27,7 +27,7 @@ class Trait(IntFlag):
     """Properties of a block besides its text."""
 
     ENTRY = 1
-    """It is mainly a link."""
+    """It is mainly a link, or several, without words beside them."""
     HEADING = 2
     NUMBER = 4
     """It has a digit."""

@@ -48,6 +48,7 @@ class Selector:
 
     def __init__(self, page: ReadPage, elements: Elements) -> None:
         self._page, self._elements, self._blocks = page, elements, page.outline.blocks
+        self._are_links = page.main.are_links
         self._marks = [elements.marks[owner] for owner in elements.owners]  # of the blocks
         self._texts = [
             place
@@ -127,7 +128,7 @@ class Selector:
             if main.blocks or max([blocks[place].size for place in chosen]) <= _LABEL:  # labels are no imprint
                 kept = self.select(main, left_out)
             own = self.size_of([place for place in kept if not blocks[place].level])
-            if page.main.blocks and (own < _OWN or (main.are_links and not page.main.are_links)):
+            if page.main.blocks and (own < _OWN or (main.are_links and not self._are_links)):
                 return chosen
         return sorted({*kept, *self._find_gaps(kept, chosen, _LABEL)})
 
@@ -192,7 +193,7 @@ class Selector:
     def _belong_to(self, chosen: Set[int], same: Sequence[int]) -> bool:
         """Return whether half of the *same*, blocks in one place, are *chosen*, or they are different texts or links."""
         size, linked = self.size_of(same), sum([self._blocks[at].linked for at in same])
-        is_list = self._elements.tags[self._blocks[same[0]].group] in LISTS and not self._page.main.are_links
+        is_list = self._elements.tags[self._blocks[same[0]].group] in LISTS and not self._are_links
         is_kind = is_list if 2 * linked >= size else size >= _LABEL * len(same)
         is_series = is_kind and len({self._blocks[at].text for at in same}) >= _SERIES
         return is_series or 2 * len(chosen & {*same}) >= len(same)
@@ -222,11 +223,14 @@ class Selector:
         return set().union(*lists)
 
     def _continues(self, group: int, text: Sequence[int]) -> bool:
-        """Return whether a list is below a heading or a colon, or, unless it is mainly links, a paragraph beside it."""
+        """Return whether a list belongs to the block before it: a heading, text with a colon, or, unless it is mainly links,
+        a paragraph beside it or with notes.
+        """
         before = self._blocks[text[0] - 1]
-        linked = sum([self._blocks[at].linked for at in text])
-        is_beside = before.group == self._page.outline.parents[group] and 2 * linked < self.size_of(text)
-        return is_beside or before.level > 0 or before.text.endswith(_COLONS)
+        are_notes = not any(self._blocks[at].place for at in text)  # their links lead back into the text
+        is_text = 2 * sum([self._blocks[at].linked for at in text]) < self.size_of(text)
+        is_beside = before.group == self._page.outline.parents[group]
+        return (is_text and (is_beside or are_notes)) or before.level > 0 or before.text.endswith(_COLONS)
 
     def _without_copies(self, chosen: Iterable[int]) -> list[int]:
         """Return *chosen* without texts that are there before, for screens of another size."""

@@ -108,9 +108,9 @@ class _Collector:
             hosts=hosts,
             other_hosts=total - sum((pages for _, pages in hosts), PageCounts()),
             host_count=self._count(f"FROM (SELECT DISTINCT host FROM {self._outcomes})"),  # noqa: S608
-            distances=self._count_duplicates("distance", 0, BITS),  # a journal may be damaged
-            resemblances=self._count_duplicates("CAST(resemblance * 100 AS INT)", 0, 100),
-            coverages=self._count_duplicates("CAST(coverage * 100 AS INT)", 0, 100),
+            distances=self._count_duplicates("distance", BITS),  # a journal may be damaged
+            resemblances=self._count_duplicates("CAST(resemblance * 100 AS INT)", 100),
+            coverages=self._count_duplicates("CAST(coverage * 100 AS INT)", 100),
             rules=self._count_by("rule", self._duplicates),
             reasons=self._count_by("reason", f"{self._entries} AND event = 'unchecked'"),
             groups=list(self._find_groups(groups)),
@@ -160,9 +160,9 @@ class _Collector:
             )
         )
 
-    def _count_duplicates(self, number: str, least: int, most: int) -> Counter[int]:
-        """Count the duplicates by a number that is in the limits."""
-        where = f"{self._duplicates} AND {number} BETWEEN {least} AND {most}"
+    def _count_duplicates(self, number: str, most: int) -> Counter[int]:
+        """Count the duplicates by a number from 0 to *most*."""
+        where = f"{self._duplicates} AND {number} BETWEEN 0 AND {most}"
         return Counter(dict(self._select(f"{number}, count(*) FROM entries WHERE {where} GROUP BY 1")))
 
     def _add_savings(self, where: str) -> Savings:

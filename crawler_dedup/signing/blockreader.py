@@ -21,7 +21,15 @@ from crawler_dedup.signing.hidden import (
     hidden_within,
 )
 from crawler_dedup.signing.limits import MAX_DEPTH
-from crawler_dedup.signing.textblocks import Block, join_parts, leave_out, make_block, read_lines, size_of_links
+from crawler_dedup.signing.textblocks import (
+    Block,
+    has_words_beside,
+    join_parts,
+    leave_out,
+    make_block,
+    read_lines,
+    size_of_links,
+)
 
 if TYPE_CHECKING:
     from crawler_dedup.owntext.elements import Elements
@@ -264,14 +272,15 @@ class BlockReader:
         text = shown = join_parts(parts)
         if size := size_in_letters(text):  # 0: no text, or only characters that change no word
             _, level, place, row, cell, has_lines = self._around[number]
-            linked = 0
+            linked, has_words = 0, False
             if links:
                 linked = min(size_of_links(parts, links, text, size), size)
                 place = place if self._leads_away else 0
+                has_words = linked < size and has_words_beside(parts, links)
             if hidden:
                 shown = join_parts(leave_out(parts, hidden))
             block = make_block(
-                (text, size, linked, self._groups[number], shown, level, place, has_lines, row, cell, ())
+                (text, size, linked, self._groups[number], shown, level, place, has_lines, row, cell, (), has_words)
             )
             self.blocks.append(block._replace(lines=read_lines(block, parts, links, hidden)) if has_lines else block)
             if self.elements is not None:

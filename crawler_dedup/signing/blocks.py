@@ -122,8 +122,8 @@ def pack_blocks(
     noted = {} if page.elements is None else page.elements.hashes
     for place, block, line in read_lines(blocks):
         plain = line.plain
-        has_value = bool(line.numbers) and 2 * (block.size - block.linked) > block.linked  # a price beside a link
-        traits = _ENTRY if 2 * block.linked >= block.size and not has_value else 0
+        has_price = bool(line.numbers) and 2 * (block.size - block.linked) > block.linked
+        traits = _ENTRY if 2 * block.linked >= block.size and not (block.has_words or has_price) else 0
         is_main = id(block) in of_main
         if block.level:
             headings.append(Heading(letters_of(plain), bool(traits)))

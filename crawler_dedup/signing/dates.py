@@ -38,10 +38,13 @@ _MONTHS = read_date_names("month")
 _WEEKDAYS = read_date_names("weekday")
 
 
-def _any_of(names: Iterable[str]) -> str:
-    """Return a pattern of *names*, the longest first, grouped by their first characters so that most are skipped quickly."""
-    groups = groupby(sorted(names, key=lambda name: (name[0], -len(name))), key=lambda name: name[0])
-    return "|".join(f"{first}(?:{'|'.join(re.escape(name[1:]) for name in group)})" for first, group in groups)
+def any_of(words: Iterable[str]) -> str:
+    """Return a pattern of *words*, the longest first, grouped by their first characters so that most are skipped quickly.
+
+    They are patterns themselves, which begin with a character that means itself.
+    """
+    groups = groupby(sorted(words, key=lambda word: (word[0], -len(word))), key=lambda word: word[0])
+    return "|".join(f"{first}(?:{'|'.join(word[1:] for word in group)})" for first, group in groups)
 
 
 _YEAR = r"(?:1[3-9]|2[015])\d\d(?!\d)"
@@ -50,7 +53,7 @@ _DAY = r"(?:3[01]|[12]\d|0?[1-9])(?!\d)"
 _AFTER_DAY = r"(?:st|nd|rd|th|er|ste|de|-?(?:го|ого|е|й|a)|[oae]|\(a\)| d(?=\.))?"
 _BETWEEN = r"[ .,،၊/’'-]{0,3}(?:(?:de|del|of|ta’|năm|ค\.ศ\.|พ\.ศ\.) |d[’'])?"
 _MONTH = (
-    rf"(?:(?<![^\W\d_])ב?(?P<name>{_any_of(_MONTHS)})(?:ren|ын)?[.॰׳]?(?![^\W\d_])"
+    rf"(?:(?<![^\W\d_])ב?(?P<name>{any_of(map(re.escape, _MONTHS))})(?:ren|ын)?[.॰׳]?(?![^\W\d_])"
     r"|(?P<prefix>tháng |thg )?(?P<number>\d\d?)(?(prefix)(?!\d)| ?(?:(?P<han>[月월])|-р сар(?:ын)?)))"
 )
 _NAMED = (
@@ -67,7 +70,7 @@ _TIME = (
     r"(?P<time>(?:[上下中午前后오전후]{2} ?)?\d\d?[:.h]\d\d(?:[:.]\d\d(?:\.\d{1,9})?)?(?![.:]?\d)(?: ?[ap]\.?m(?!\w)\.?)?"
     r"(?: ?(?:z|utc|gmt|[+-]\d\d:?\d\d)(?!\w))?)"
 )
-_WEEKDAY = _any_of(_WEEKDAYS)
+_WEEKDAY = any_of(map(re.escape, _WEEKDAYS))
 _DATE = re.compile(
     rf"(?:(?<![^\W\d_])(?P<w0>{_WEEKDAY})[.,،]{{0,2}} ?(?:den |la |ที่ )?)?"
     # Neither a part of a word of the Latin alphabet nor of a longer number: an address, a version, a telephone number.

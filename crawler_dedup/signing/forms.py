@@ -19,7 +19,8 @@ from lxml.html import HtmlElement
 
 from crawler_dedup.errors import BeyondLimits
 from crawler_dedup.signedpage import SignedPage, Trait
-from crawler_dedup.signing.blocks import unpack_blocks
+from crawler_dedup.signing.blocks import read_rows
+from crawler_dedup.signing.dates import any_of
 from crawler_dedup.signing.maintext import read_page
 from crawler_dedup.signing.signer import Signer
 from crawler_dedup.signing.tables import read_patterns
@@ -44,10 +45,11 @@ _texts = XPath(
     smart_strings=False,
 )
 _pictures = XPath("descendant::img/@src", smart_strings=False)
+_NUMBER = int(Trait.NUMBER)
 _FACT = "0"  # replaces each number, date and part of the address
 _numbers = re.compile(r"\d+(?:[.,:/-]\d+)*")
 _names_in_dates = re.compile(
-    rf"\b(?:{'|'.join(read_patterns('in date'))})\b\.?|(?:星期|周|週)[一二三四五六日天]|[日月火水木金土]曜日?"
+    rf"\b(?:{any_of(read_patterns('in date'))})\b\.?|(?:星期|周|週)[一二三四五六日天]|[日月火水木金土]曜日?"
 )
 _LONG_LINE = 40
 """Characters from which on a line without a number is no date."""
@@ -81,8 +83,8 @@ class FormReader:
         is_first_of_host = host not in self._blocks
         known = self._blocks.setdefault(host, set())
         self._blocks.move_to_end(host)
-        blocks = unpack_blocks(page.blocks)
-        new = {block.hash for block in blocks if block.size and not block.traits & int(Trait.NUMBER)} - known
+        rows = read_rows(page.blocks)
+        new = {*rows["hash"][(rows["size"] > 0) & (rows["traits"] & _NUMBER == 0)].tolist()} - known
         has_few_new_blocks = len(new) <= _MAX_NEW_BLOCKS
         known |= new
         self._remembered += is_first_of_host + len(new)
@@ -107,8 +109,7 @@ def forms_of(url: str, tree: HtmlElement) -> Iterator[str]:
     without_parts = without_path
     for part in _parts(path):
         without_parts = without_parts.replace(part, f" {_FACT} ")
-    without_parts = _form(without_parts)
-    if without_parts and without_parts != without_path:
+    if without_parts != without_path and (without_parts := _form(without_parts)) not in {"", without_path}:
         yield f"{host_of(url)}\n{without_parts}"
 
 

@@ -60,7 +60,7 @@ _BEFORE_VALUE = frozenset(":= ")
 _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|(.))", re.DOTALL)
 _CONTROLS = {"n": "\n", "r": "\r", "t": "\t", "b": " ", "f": " "}
 _MARKUP, _WORDS = re.compile(r"<[^<>]*>"), re.compile(r"[\w ]+")
-_MOST_CHARS = 1_000_000  # what follows is compared as a whole
+_MOST_CHARS = 300_000  # what follows is compared as a whole
 _MOST_NESTED = 3
 _LEAST_SPACES = 2
 _SERIES = 16

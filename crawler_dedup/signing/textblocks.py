@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from functools import partial
 from itertools import chain
 from typing import NamedTuple
+from unicodedata import category
 
 from crawler_dedup.signing.features import size_in_letters
 
 _LINE_ENDS = ("\n", "\r")
 _LIST = 6  # links; fewer in one line lead to the pages beside this one, or to those above it
+_NUMBERS, _SIGNS = re.compile(r"\d\D+\d"), ("Sc", "So")
 
 
 class Block(NamedTuple):
@@ -30,6 +33,7 @@ class Block(NamedTuple):
         row: number of the row of a table, or of the label in a list of labels with values, that it belongs to; 0: none.
         cell: number of the cell in that row, counted from 1; 0: none.
         lines: the lines of a preformatted text, by which it is compared. The main text is found without them.
+        has_words: whether there are words or a value beside its links.
     """
 
     text: str
@@ -43,6 +47,7 @@ class Block(NamedTuple):
     row: int = 0
     cell: int = 0
     lines: tuple[Block, ...] = ()
+    has_words: bool = False
 
 
 # The same as Block._make, without calling a function in Python for each block.
@@ -59,6 +64,12 @@ def size_of_links(parts: list[str], links: list[slice], text: str, size: int) ->
     if len(links) >= _LIST and not any(map(str.isalnum, "".join(leave_out(parts, links)))):
         return size
     return sum([size_in_letters(join_parts(parts[link])) for link in links])
+
+
+def has_words_beside(parts: list[str], links: list[slice]) -> bool:
+    """Return whether *parts* have more than a number (as "1." and "(12)") and punctuation beside *links*."""
+    rest = "".join(leave_out(parts, links))
+    return bool(_NUMBERS.search(rest)) or any(sign.isalpha() or category(sign) in _SIGNS for sign in rest)
 
 
 def read_lines(block: Block, parts: list[str], links: list[slice], hidden: list[slice]) -> tuple[Block, ...]:
@@ -103,7 +114,9 @@ class _Line(NamedTuple):
         text = join_parts(self.parts)
         size = size_in_letters(text)
         linked = min(size_of_links(self.parts, self.links, text, size), size)
-        return block._replace(text=text, size=size, linked=linked, shown=join_parts(leave_out(self.parts, self.hidden)))
+        has_words = has_words_beside(self.parts, self.links)
+        shown = join_parts(leave_out(self.parts, self.hidden))
+        return block._replace(text=text, size=size, linked=linked, shown=shown, has_words=has_words)
 
 
 def join_parts(parts: Iterable[str]) -> str:

@@ -15,6 +15,7 @@ from crawler_dedup.signing.limits import MAX_TITLE_CHARS, MAX_WRITTEN_CHARS
 _SEPARATORS = re.compile(r"\s[-–/]\s|:(?!\d)|[|·•»«›‹_()\[\]【】《》—]")
 # C, C++ and C# are three things, "f=", "f>", "f-=", "f/=" and "f!=" five.
 _NOT_LETTER = re.compile(r"[\W_](?<![+#&*<=>^~%])(?<![-/!](?=[=>]))")
+_ORNAMENT = frozenset("&*<=>^~%")
 _ORNAMENTS = re.compile(r"[&*<=>^~%]+\s+(.*?)(?:\s[&*<=>^~%]+)?", re.DOTALL)
 _IDENTIFIER = re.compile(r"(?<!\w)[a-z0-9]+(?:_[a-z0-9]+)+(?!\w)")
 _MIN_LETTERS = 15
@@ -56,7 +57,8 @@ def letters_of(plain: str) -> str:
 
 
 def _without_ornaments(text: str) -> str:
-    ornamented = _ORNAMENTS.fullmatch(text.strip())
+    stripped = text.strip()
+    ornamented = _ORNAMENTS.fullmatch(stripped) if stripped[:1] in _ORNAMENT else None  # most begin with a letter
     return ornamented[1] if ornamented else text
 
 

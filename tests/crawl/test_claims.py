@@ -47,7 +47,7 @@ def test_a_limited_number_of_claims_that_never_end_is_remembered_and_all_are_for
 # An index that cannot be written
 
 
-@pytest.mark.parametrize(("failures", "lines"), [(0, []), (1, []), (6, []), (99, [(2, "http://h/0")])])
+@pytest.mark.parametrize(("failures", "lines"), [(0, []), (1, []), (6, []), (99, [(2, "http://h/0, http://h/1")])])
 def test_ends_of_claims_are_written_however_often_the_index_fails_or_releases_are_logged(
     failures: int, lines: list[tuple[int, str]]
 ) -> None:

@@ -274,6 +274,12 @@ def test_a_short_list_below_a_paragraph_in_the_same_element_is_there() -> None:
     assert text_of(f"<div>{body}{steps}</div>").splitlines() == [*LONG, "Cook the rice", "Cut the reeds"]
 
 
+def test_notes_below_a_text_are_there() -> None:
+    note = "<li><p>Rice, of course. <a href=#n>back</a></p></li>"
+    body = "".join(f"<p>{text}</p>" for text in LONG)
+    assert text_of(f"<div>{body}<div class=footnotes><ol>{note}</ol></div></div>").endswith("\nRice, of course. back")
+
+
 def test_a_short_text_beside_a_long_list_of_links_with_dates_is_there() -> None:
     short = OWN[0][:60]
     links = "".join(

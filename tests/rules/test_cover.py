@@ -46,6 +46,33 @@ def test_facts_are_stored_in_the_index(tmp_path: Path) -> None:
         assert Crawl(second).check("/3", text("Leith", SHORT) + "<!-- -->").verdict is Verdict.DUPLICATE
 
 
+def entries(*lines: str) -> str:
+    """Return a list whose lines are mainly links."""
+    titles = [f"The festival of harbour lanterns in the old town of {place}" for place in ("Leith", "Hull", "Cork")]
+    items = [f"<li>{line.replace('@', f'<a href=/{n}>{titles[n]}</a>')}</li>" for n, line in enumerate(lines)]
+    return f"<ul>{''.join(items)}</ul>"
+
+
+ENTRIES = [
+    (entries("Approved: @", "Second: @"), entries("Rejected: @", "Second: @")),
+    (entries("@", "@", "@"), entries("@", "@ – cancelled", "@")),
+    (entries("12.05. @", "13.05. @"), entries("14.06. @", "15.06. @")),
+    (entries("✓ @", "@"), entries("✗ @", "@")),
+]
+
+
+@pytest.mark.parametrize(("kept", "new"), ENTRIES)
+@pytest.mark.parametrize("is_known", [True, False])
+def test_words_beside_a_link_in_a_text_count(tmp_path: Path, kept: str, new: str, is_known: bool) -> None:
+    with Deduplicator.open(tmp_path) as deduplicator:
+        crawl = Crawl(deduplicator).get_known() if is_known else Crawl(deduplicator)
+        for name, before, after in (("In it", SHORT, LONGER), ("Below it", LONGER, "")):
+            first, second = (text(before, lines, after, name=name) for lines in (kept, new))
+            assert crawl.check(f"/{name}", first).verdict is Verdict.NEW
+            assert crawl.check(f"/{name}/other", second).verdict is Verdict.NEW
+            assert crawl.check(f"/{name}", second).verdict is Verdict.CHANGED
+
+
 # Properties
 
 PARTS = st.lists(

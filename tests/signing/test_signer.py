@@ -30,7 +30,7 @@ GOLDEN = {
     "table": "TEXT d39495823a82926c 67 226b50b7 ee85516c5561c8de 1",
     "short": "THIN ef032717eb9c8477 0 fd18b503 42864dafd30d56a0 0",
     "lamp": "THIN 021c482199c6f133 0 14bf7e6d d1a33bec0cc38088 0",
-    "list": "THIN e73f81953b811f66 0 d03caff9 c369ff8060b881f2 0",
+    "list": "THIN 828434e2fc7b00bb 0 c7c764bd c369ff8060b881f2 0",
     "article": "TEXT 831fb7623c63fc08 23 f8650fe0 89243f890797d799 1",
     "documentation": "TEXT 431fb7621c73fc08 25 7d3e7829 a9f823516cebaaed 0",
     "service": "TEXT 831f87623e73fc2c 33 84adde4b a9f823516cebaaed 0",
