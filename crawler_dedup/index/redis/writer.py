@@ -149,10 +149,10 @@ def read_ahead(storage: ServerStorage, txn: Transaction, needs: Sequence[Needs])
     """Read the cells that jobs need, as far as that is known, in two steps, the second of which follows from the first."""
     keys, cells = storage.keys, [storage.keys.row(layout.OVERRIDES, OVERRIDES_VERSION)]
     cells += [keys.row(layout.RUNS, run_name(run)) for run in held_runs(storage.connection.address)]
-    places, decided, counted, numbers = set[int](), set[bytes](), set[bytes](), set[int]()
+    references, decided, counted, numbers = set[int](), set[bytes](), set[bytes](), set[int]()
     for need in needs:
         names = [*need.names, *((page.scope, page.key) for page in need.pages)]
-        places.update(layout.place_of_name(name_page(*name)) for name in names)
+        references.update(layout.reference_of_name(name_page(*name)) for name in names)
         sites = {site_key(page.scope, page.url) for page in need.pages}
         decided |= sites if need.matcher else set()
         if need.with_counts:
@@ -160,13 +160,13 @@ def read_ahead(storage: ServerStorage, txn: Transaction, needs: Sequence[Needs])
         numbers.update(need.numbers)
         for page in need.pages:
             scope, title = hash_scope(page.scope), need.filing.title_key(page) if need.filing else 0
-            places.update(layout.place_of_signature(scope, part) for part in (page.signature, title) if part)
+            references.update(layout.reference_of_signature(scope, part) for part in (page.signature, title) if part)
             if need.matcher and not page.unsigned and need.matcher.bucket_limit(page) is None:
                 cells += keys.buckets(layout.SIGNATURES, scope, need.matcher.probes(page))
-    cells += keys.buckets(layout.NUMBERS, 0, [layout.place_entry(place, 0)[0] for place in places])
+    cells += keys.buckets(layout.NUMBERS, 0, [layout.reference_entry(reference, 0)[0] for reference in references])
     cells += [keys.row(layout.SITES, site) for site in decided | counted]
     cells += [keys.row(layout.COUNTS, site) for site in counted]
     storage.fetch(cells)
-    numbers.update(*map(txn.numbers_at, places))
+    numbers.update(*map(txn.numbers_at, references))
     cells = [keys.row(layout.SNAPSHOTS, name) for site in decided if (name := txn.sites.name_snapshot(site))]
     storage.fetch([*cells, *(keys.row(layout.RECORDS, number_name(number)) for number in numbers)])
