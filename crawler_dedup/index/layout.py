@@ -1,6 +1,6 @@
 """The layout of an index, the same on every backend: its tables, their names and numbers, and the chunks of long buckets.
 
-A record is found by the places of its number: hashes of a page key, an alias or a signature. Every fault in the contents
+A record is found by its references: hashes of its page key, its aliases and its signature. Every fault in the contents
 of an index raises :class:`msgspec.DecodeError`.
 """
 
@@ -29,7 +29,7 @@ ROW_TABLES = RECORDS, RUNS, SITES, COUNTS, SNAPSHOTS, OVERRIDES
 
 BucketTable = Literal[b"numbers", b"tables"]
 NUMBERS: BucketTable = b"numbers"
-"""Numbers of records, by the place of a page key, an alias or a signature."""
+"""Numbers of records, by the reference of a page key, an alias or a signature."""
 SIGNATURES: BucketTable = b"tables"
 """Signatures, by scope and key: the number of a permuted table and its prefix, or what another scheme files a text under.
 A SimHash has those of :data:`crawler_dedup.permutedtables.TABLES`."""
@@ -49,30 +49,30 @@ PAYLOAD_BYTES = 8
 """Length of a payload in a bucket, in bytes."""
 
 _OF_NAME = 1 << 24
-"""The bit of a place that distinguishes names from signatures: the lowest bit that is stored."""
+"""The bit of a reference that distinguishes names from signatures: the lowest bit that is stored."""
 
 
-def place_of_name(name: bytes) -> int:
-    """Return the place of a page key or alias (:func:`crawler_dedup.signedpage.hash_page_key`)."""
+def reference_of_name(name: bytes) -> int:
+    """Return the reference of a page key or alias (:func:`crawler_dedup.signedpage.hash_page_key`)."""
     return int.from_bytes(name[:8], "big") | _OF_NAME
 
 
-def place_of_signature(scope: int, signature: int) -> int:
-    """Return the place of *signature* in the scope with the hash *scope*."""
+def reference_of_signature(scope: int, signature: int) -> int:
+    """Return the reference of *signature* in the scope with the hash *scope*."""
     return xxh3_64_intdigest((scope << 64 | signature).to_bytes(12, "big")) & ~_OF_NAME
 
 
-def place_entry(place: int, number: int) -> tuple[int, int]:
-    """Return the key and the payload by which *number* is stored at *place*."""
-    return place >> 48, (place >> 24 & 0xFFFFFF) << 8 * NUMBER_BYTES | number
+def reference_entry(reference: int, number: int) -> tuple[int, int]:
+    """Return the key and the payload by which *number* is stored under *reference*."""
+    return reference >> 48, (reference >> 24 & 0xFFFFFF) << 8 * NUMBER_BYTES | number
 
 
 def numbers_in(content: bytes, first: int) -> list[int]:
-    """Return the numbers in a bucket that are at one place, ascending.
+    """Return the numbers in a bucket that are under one reference, ascending.
 
     Args:
         content: payloads, of 8 bytes each.
-        first: the payload of number 0 at this place (:func:`place_entry`).
+        first: the payload of number 0 under this reference (:func:`reference_entry`).
 
     Raises:
         msgspec.DecodeError: the last payload is cut off.

@@ -17,9 +17,9 @@ from crawler_dedup.index.layout import (
     SIGNATURES,
     decode_struct,
     numbers_in,
-    place_entry,
-    place_of_name,
-    place_of_signature,
+    reference_entry,
+    reference_of_name,
+    reference_of_signature,
 )
 from crawler_dedup.index.limits import MAX_ALIASES, MAX_REPRESENTATIVES, MAX_UNDER_TITLE
 from crawler_dedup.index.overrides import KnownOverrides, Override, Overrides
@@ -34,17 +34,18 @@ OVERRIDES_VERSION = b"version"
 _VERSION_BYTES = 8
 _decode_override = msgspec.msgpack.Decoder(Override).decode
 _SCOPE = 0
-"""The scope of the buckets of numbers: places are hashes that include a scope."""
+"""The scope of the buckets of numbers: references are hashes that include a scope."""
 
 
 class Transaction:
     """What is stored in an index, within one transaction.
 
-    The number of a record is at the places of its page key and of its aliases, and, if the page is a representative,
-    at that of its signature. The buckets of signatures contain each signature for which there is such a number.
+    The number of a record is stored under the references of its page key and of its aliases, and, if the page is a
+    representative, under that of its signature. The buckets of signatures contain each signature for which there is such a
+    number.
 
-    Places are hashes of 64 bits (:mod:`crawler_dedup.index.layout`). Several records may share a place, so the records are
-    checked; but no page key has the place of a signature.
+    References are hashes of 64 bits (:mod:`crawler_dedup.index.layout`). Several records may share a reference, so the
+    records are checked; but no page key has the reference of a signature.
 
     Args:
         alive: which runs are alive: the jobs of this transaction share it.
@@ -91,7 +92,7 @@ class Transaction:
         return self._find(name_page(scope, key))
 
     def _find(self, name: bytes) -> tuple[int, Record] | None:
-        for number, record in self._read_at(place_of_name(name)):
+        for number, record in self._read_at(reference_of_name(name)):
             if name in record.aliases or name == name_of(record):
                 return number, record
         return None
@@ -102,53 +103,53 @@ class Transaction:
 
     def read_representatives(self, scope: str, signature: int) -> Iterator[tuple[int, Record]]:
         """Yield (number, record) of the representatives with *signature*, the oldest first."""
-        for number, record in self._read_at(place_of_signature(hash_scope(scope), signature)):
+        for number, record in self._read_at(reference_of_signature(hash_scope(scope), signature)):
             if record.page.signature == signature and record.page.scope == scope:
                 yield number, record
 
     def read_under_title(self, scope: str, title: int) -> Iterator[tuple[int, Record]]:
         """Yield (number, record) of the pages filed under the key *title*, the oldest first, perhaps among other pages."""
-        for number, record in self._read_at(place_of_signature(hash_scope(scope), title)):
+        for number, record in self._read_at(reference_of_signature(hash_scope(scope), title)):
             if record.page.scope == scope:
                 yield number, record
 
     def add(self, record: Record, filing: Filing) -> int:
         """Store *record*, file it under its signature, and return its number."""
-        places = [place_of_name(name_of(record))]
-        record = self._without_taken_aliases(record, places)
-        record = self._represent(record, filing, places)
+        references = [reference_of_name(name_of(record))]
+        record = self._without_taken_aliases(record, references)
+        record = self._represent(record, filing, references)
         number = self._storage.new_number(self._highest)
-        for place in places:
-            self._put(place, number)
+        for reference in references:
+            self._put(reference, number)
         self._storage.write(RECORDS, number_name(number), pack(record), is_new=True)
         return number
 
-    def _without_taken_aliases(self, record: Record, places: list[int]) -> Record:
-        """Return *record* with its free aliases only, and add their places to *places*."""
+    def _without_taken_aliases(self, record: Record, references: list[int]) -> Record:
+        """Return *record* with its free aliases only, and add their references to *references*."""
         free: list[bytes] = []
         for alias in record.aliases:
             if alias not in free and alias != name_of(record) and self._find(alias) is None:
-                places.append(place_of_name(alias))
+                references.append(reference_of_name(alias))
                 free.append(alias)
         return msgspec.structs.replace(record, aliases=tuple(free)) if record.aliases else record
 
-    def _represent(self, record: Record, filing: Filing, places: list[int]) -> Record:
+    def _represent(self, record: Record, filing: Filing, references: list[int]) -> Record:
         """Make the page a representative of its signature unless the limit is reached; return the record to store.
 
-        The places of its signature and its title are added to *places*.
+        The references of its signature and its title are added to *references*.
         """
         scope, signature = hash_scope(record.page.scope), record.page.signature
-        place = place_of_signature(scope, signature)
-        is_filed = bool(numbers := self.numbers_at(place)) and self._has_representative(scope, signature)
+        reference = reference_of_signature(scope, signature)
+        is_filed = bool(numbers := self.numbers_at(reference)) and self._has_representative(scope, signature)
         is_representative = not is_filed or len(numbers) < MAX_REPRESENTATIVES
         if is_representative:
-            places.append(place)
+            references.append(reference)
         if not is_filed:
             self._storage.append(SIGNATURES, scope, filing.keys(record.page), signature)
         if title := filing.title_key(record.page):
-            place = place_of_signature(scope, title)
-            if len(self.numbers_at(place)) < MAX_UNDER_TITLE:
-                places.append(place)
+            reference = reference_of_signature(scope, title)
+            if len(self.numbers_at(reference)) < MAX_UNDER_TITLE:
+                references.append(reference)
         return (
             record
             if record.is_representative is is_representative
@@ -159,11 +160,11 @@ class Transaction:
         """Remove *record*, which has *number*; remove its signature, too, unless another page has the same."""
         page, scope = record.page, hash_scope(record.page.scope)
         self._storage.delete(RECORDS, number_name(number))
-        for place in places_of(record):
-            self._take(place, number)
-        self._take(place_of_signature(scope, page.signature), number)
+        for reference in references_of(record):
+            self._take(reference, number)
+        self._take(reference_of_signature(scope, page.signature), number)
         if title := filing.title_key(page):
-            self._take(place_of_signature(scope, title), number)
+            self._take(reference_of_signature(scope, title), number)
         if not self._has_representative(scope, page.signature):
             self._storage.take(SIGNATURES, scope, filing.keys(page), page.signature)
 
@@ -192,27 +193,27 @@ class Transaction:
         if self._find(name) is not None:
             return record
         for oldest in record.aliases[: -(MAX_ALIASES - 1)]:
-            self._take(place_of_name(oldest), number)
-        self._put(place_of_name(name), number)
+            self._take(reference_of_name(oldest), number)
+        self._put(reference_of_name(name), number)
         return msgspec.structs.replace(record, aliases=(*record.aliases[-(MAX_ALIASES - 1) :], name))
 
     def remove_alias(self, number: int, record: Record, key: str) -> Record:
         """Remove the alias *key* of *record*, which has *number*; return the record to store."""
         name = name_page(record.page.scope, key)
-        self._take(place_of_name(name), number)
+        self._take(reference_of_name(name), number)
         return msgspec.structs.replace(record, aliases=tuple(alias for alias in record.aliases if alias != name))
 
     def _has_representative(self, scope: int, signature: int) -> bool:
         """Return whether a page is filed under *signature*, so that the tables have it; true if a record is unreadable."""
         try:
-            filed = self._read_at(place_of_signature(scope, signature))
+            filed = self._read_at(reference_of_signature(scope, signature))
             return any(is_under(record, scope, signature) for _, record in filed)
         except msgspec.DecodeError:
             return True
 
-    def _read_at(self, place: int) -> Iterator[tuple[int, Record]]:
-        """Yield (number, record) of the pages to which *place* leads, the oldest first, and perhaps of other pages."""
-        for number in self.numbers_at(place):
+    def _read_at(self, reference: int) -> Iterator[tuple[int, Record]]:
+        """Yield (number, record) of the pages to which *reference* leads, the oldest first, and perhaps of other pages."""
+        for number in self.numbers_at(reference):
             record = self.get(number)
             if record is not None:
                 yield number, record
@@ -220,29 +221,29 @@ class Transaction:
     def find_filed(self, scope: int, signature: int) -> list[int]:
         """Return the numbers of the records that can be read and are filed under *signature*, ascending."""
         filed = []
-        for number in self.numbers_at(place_of_signature(scope, signature)):
+        for number in self.numbers_at(reference_of_signature(scope, signature)):
             with suppress(msgspec.DecodeError):
                 record = self.get(number)
                 if record is not None and is_under(record, scope, signature):
                     filed.append(number)
         return filed
 
-    def numbers_at(self, place: int) -> list[int]:
-        """Return the numbers to which *place* leads, ascending, perhaps with numbers of other places."""
-        key, first = place_entry(place, 0)
+    def numbers_at(self, reference: int) -> list[int]:
+        """Return the numbers to which *reference* leads, ascending, perhaps with numbers of other references."""
+        key, first = reference_entry(reference, 0)
         numbers = numbers_in(self._storage.read_bucket(NUMBERS, _SCOPE, key), first)
         if numbers and numbers[-1] > self._highest:
             self._highest = numbers[-1]
         return numbers
 
-    def _put(self, place: int, number: int) -> None:
-        """Make *place* lead to *number*; it must not do so already."""
-        key, payload = place_entry(place, number)
+    def _put(self, reference: int, number: int) -> None:
+        """Make *reference* lead to *number*; it must not do so already."""
+        key, payload = reference_entry(reference, number)
         self._storage.append(NUMBERS, _SCOPE, [key], payload)
 
-    def _take(self, place: int, number: int) -> None:
-        """Remove *number* from *place*, if it is there."""
-        key, payload = place_entry(place, number)
+    def _take(self, reference: int, number: int) -> None:
+        """Remove *number* from *reference*, if it is there."""
+        key, payload = reference_entry(reference, number)
         self._storage.take(NUMBERS, _SCOPE, [key], payload)
 
     # Overrides
@@ -325,11 +326,11 @@ def name_of(record: Record) -> bytes:
     return name_page(record.page.scope, record.page.key)
 
 
-def places_of(record: Record) -> list[int]:
-    """Return the places of the page key and of the aliases of *record*."""
-    return [place_of_name(name) for name in (name_of(record), *record.aliases)]
+def references_of(record: Record) -> list[int]:
+    """Return the references of the page key and of the aliases of *record*."""
+    return [reference_of_name(name) for name in (name_of(record), *record.aliases)]
 
 
 def is_under(record: Record, scope: int, signature: int) -> bool:
-    """Return whether *record* has *signature*, and a scope with the hash *scope*: other records may be at the same place."""
+    """Return whether *record* has *signature*, and a scope with the hash *scope*: others may share the reference."""
     return record.page.signature == signature and hash_scope(record.page.scope) == scope

@@ -92,7 +92,7 @@ def test_the_key_of_a_kept_page_is_a_hash_of_its_key_and_stays_the_same() -> Non
 def test_pages_with_the_same_shortened_key_are_distinguished(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A shortened key has 40 bits. Here it has 3, so that each leads to many records, by page key or by signature."""
     for module in (transaction, verification):
-        for name in ("place_of_name", "place_of_signature"):
+        for name in ("reference_of_name", "reference_of_signature"):
             if hasattr(module, name):
                 real = getattr(module, name)
                 monkeypatch.setattr(module, name, _make_coarse(real))
@@ -125,5 +125,5 @@ def _is_number(number: int) -> Callable[[Record], bool]:
     return lambda record: number_of(record.page) == number
 
 
-def _make_coarse(place_of: Callable[..., int]) -> Callable[..., int]:
-    return lambda *asked: place_of(*asked) & (1 << 24 | 3)
+def _make_coarse(reference_of: Callable[..., int]) -> Callable[..., int]:
+    return lambda *asked: reference_of(*asked) & (1 << 24 | 3)

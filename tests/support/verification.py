@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from crawler_dedup.index.index import Index
-from crawler_dedup.index.layout import NUMBERS, SIGNATURES, place_entry, place_of_name, place_of_signature
+from crawler_dedup.index.layout import NUMBERS, SIGNATURES, reference_entry, reference_of_name, reference_of_signature
 from crawler_dedup.index.lmdb.index import DirectoryIndex
 from crawler_dedup.index.protocols import Filing
 from crawler_dedup.index.records import hash_scope, name_page
@@ -39,13 +39,13 @@ def _find_problems(pages: Transaction, filing: Filing) -> list[str]:
     filed: dict[tuple[int, int], list[bytes]] = {}
     for number, record in readable:
         page, scope = record.page, hash_scope(record.page.scope)
-        places = [place_of_name(name) for name in (name_page(page.scope, page.key), *record.aliases)]
+        references = [reference_of_name(name) for name in (name_page(page.scope, page.key), *record.aliases)]
         if record.is_representative:
-            places.append(place_of_signature(scope, page.signature))
+            references.append(reference_of_signature(scope, page.signature))
             filed.setdefault((scope, page.signature), keys.buckets(SIGNATURES, scope, filing.keys(page)))
-        entries = [place_entry(place, number) for place in places]
+        entries = [reference_entry(reference, number) for reference in references]
         if title := filing.title_key(page):  # of a frequent title, not all records are filed
-            key, payload = place_entry(place_of_signature(scope, title), number)
+            key, payload = reference_entry(reference_of_signature(scope, title), number)
             entries += [(key, payload)] * numbers[keys.buckets(NUMBERS, 0, [key])[0], payload]
         expected.update((keys.buckets(NUMBERS, 0, [key])[0], payload) for key, payload in entries)
     wrong = {

@@ -11,12 +11,12 @@ import lmdb
 import numpy as np
 
 from crawler_dedup.hashes import Numbers
-from crawler_dedup.index.layout import NUMBERS, SIGNATURES, place_entry, place_of_signature
+from crawler_dedup.index.layout import NUMBERS, SIGNATURES, reference_entry, reference_of_signature
 from crawler_dedup.index.lmdb.buckets import Tally, tally
 from crawler_dedup.index.lmdb.storage import Databases
 from crawler_dedup.index.protocols import Filing
 from crawler_dedup.index.records import Record, hash_scope
-from crawler_dedup.index.transaction import Transaction, places_of
+from crawler_dedup.index.transaction import Transaction, references_of
 from crawler_dedup.system.callbacks import Advance
 
 _SLICE = 10_000
@@ -64,29 +64,29 @@ def find_problems(
 
 
 def _check_records(batch: Iterable[_Numbered], transaction: Transaction, filing: Filing, findings: _Findings) -> None:
-    places: list[tuple[int, int]] = []
+    entries: list[tuple[int, int]] = []
     filed: list[tuple[int, int, int]] = []
     for number, record in batch:
         if record is None:
             findings.wrong["records cannot be read"] += 1
             continue
         scope, signature = hash_scope(record.page.scope), record.page.signature
-        places.extend(place_entry(place, number) for place in places_of(record))
-        if number not in transaction.numbers_at(places_of(record)[0]):
+        entries.extend(reference_entry(reference, number) for reference in references_of(record))
+        if number not in transaction.numbers_at(references_of(record)[0]):
             findings.wrong["records are not found by their page key"] += 1
         representatives = transaction.find_filed(scope, signature)
         if (number in representatives) != record.is_representative:
             findings.wrong["records are not filed under the signature that they contain"] += 1
         if number in representatives:
-            places.append(place_entry(place_of_signature(scope, signature), number))
+            entries.append(reference_entry(reference_of_signature(scope, signature), number))
             if number == representatives[0]:
                 filed.extend((scope, key, signature) for key in filing.keys(record.page))
         if title := filing.title_key(record.page):
-            place = place_of_signature(scope, title)
-            if number in transaction.numbers_at(place):
-                places.append(place_entry(place, number))
-    if places:
-        findings.numbers += tally(0, *map(_array, zip(*places, strict=True)))
+            reference = reference_of_signature(scope, title)
+            if number in transaction.numbers_at(reference):
+                entries.append(reference_entry(reference, number))
+    if entries:
+        findings.numbers += tally(0, *map(_array, zip(*entries, strict=True)))
     if filed:
         findings.tables += tally(*map(_array, zip(*filed, strict=True)))
 

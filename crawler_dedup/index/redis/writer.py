@@ -59,7 +59,7 @@ class Writer(JobThread):
         self._header = header
         self._make_transaction = make_transaction
         self._name = secrets.token_bytes(8)
-        self._keys = Keys(address)
+        self._lock, self._mark = Keys(address).lock, Keys(address).mark(self._name)
         self._marks = count(1)
         self._opened = time.monotonic()
         self._start()
@@ -85,7 +85,7 @@ class Writer(JobThread):
     def _attempt(self, jobs: Sequence[Job]) -> list[Any]:
         """Run *jobs* in one transaction, and again if its lock expires; return their results."""
         for attempt in range(_ATTEMPTS):
-            meta = lock(self._connection, self._name, LOCK_SECONDS * 2**attempt, self._keys.mark(self._name))
+            meta = lock(self._connection, self._name, LOCK_SECONDS * 2**attempt, self._mark)
             try:
                 storage = ServerStorage(self._connection, self._header, meta, self._opened)
                 txn = self._make_transaction(storage, {})
@@ -111,14 +111,13 @@ class Writer(JobThread):
         Raises:
             ConnectionLost: it is not known whether the changes were made.
         """
-        key, value = self._keys.mark(self._name), b"%d" % next(self._marks)
-        mark = (b"SET", key, value, b"EX", _MARK_SECONDS)
+        value = b"%d" % next(self._marks)
+        mark = (b"SET", self._mark, value, b"EX", _MARK_SECONDS)
         try:
-            steps = self._connection.run((b"MULTI",), mark, *changes, (b"DEL", self._keys.lock), (b"EXEC",))
+            made = self._connection.run((b"MULTI",), mark, *changes, (b"DEL", self._lock), (b"EXEC",))[-1]
         except ConnectionLost:  # with another mark, what was sent before is refused
-            last = self._connection.call(b"SET", key, b"", b"EX", _MARK_SECONDS, b"GET")
-            return bool(last == value)
-        return steps[-1] is not None
+            return bool(self._connection.call(b"SET", self._mark, b"", b"EX", _MARK_SECONDS, b"GET") == value)
+        return made is not None
 
 
 def lock(connection: ServerConnection, client: bytes, seconds: float, *watched: bytes) -> Meta:
@@ -150,10 +149,10 @@ def read_ahead(storage: ServerStorage, txn: Transaction, needs: Sequence[Needs])
     """Read the cells that jobs need, as far as that is known, in two steps, the second of which follows from the first."""
     keys, cells = storage.keys, [storage.keys.row(layout.OVERRIDES, OVERRIDES_VERSION)]
     cells += [keys.row(layout.RUNS, run_name(run)) for run in held_runs(storage.connection.address)]
-    places, decided, counted, numbers = set[int](), set[bytes](), set[bytes](), set[int]()
+    references, decided, counted, numbers = set[int](), set[bytes](), set[bytes](), set[int]()
     for need in needs:
         names = [*need.names, *((page.scope, page.key) for page in need.pages)]
-        places.update(layout.place_of_name(name_page(*name)) for name in names)
+        references.update(layout.reference_of_name(name_page(*name)) for name in names)
         sites = {site_key(page.scope, page.url) for page in need.pages}
         decided |= sites if need.matcher else set()
         if need.with_counts:
@@ -161,13 +160,13 @@ def read_ahead(storage: ServerStorage, txn: Transaction, needs: Sequence[Needs])
         numbers.update(need.numbers)
         for page in need.pages:
             scope, title = hash_scope(page.scope), need.filing.title_key(page) if need.filing else 0
-            places.update(layout.place_of_signature(scope, part) for part in (page.signature, title) if part)
+            references.update(layout.reference_of_signature(scope, part) for part in (page.signature, title) if part)
             if need.matcher and not page.unsigned and need.matcher.bucket_limit(page) is None:
                 cells += keys.buckets(layout.SIGNATURES, scope, need.matcher.probes(page))
-    cells += keys.buckets(layout.NUMBERS, 0, [layout.place_entry(place, 0)[0] for place in places])
+    cells += keys.buckets(layout.NUMBERS, 0, [layout.reference_entry(reference, 0)[0] for reference in references])
     cells += [keys.row(layout.SITES, site) for site in decided | counted]
     cells += [keys.row(layout.COUNTS, site) for site in counted]
     storage.fetch(cells)
-    numbers.update(*map(txn.numbers_at, places))
+    numbers.update(*map(txn.numbers_at, references))
     cells = [keys.row(layout.SNAPSHOTS, name) for site in decided if (name := txn.sites.name_snapshot(site))]
     storage.fetch([*cells, *(keys.row(layout.RECORDS, number_name(number)) for number in numbers)])
