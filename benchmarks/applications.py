@@ -47,6 +47,7 @@ from scrapy.spiders import CrawlSpider, Rule
 from w3lib.url import add_or_replace_parameter, canonicalize_url
 
 from benchmarks.data import visible_blocks
+from crawler_dedup import near_duplicate_dropped
 from tests.support.crawling import words
 
 ACTIONS: dict[str, dict[str, Any]] = {
@@ -258,18 +259,21 @@ def crawl(start: str, name: str, file: Path, pages: int) -> None:
     process = CrawlerProcess(settings | ACTIONS[name])
     crawler = process.create_crawler(Walk)
     fetched: list[str] = []
+    dropped: list[str] = []
     stored: list[dict[str, str]] = []
     crawler.signals.connect(lambda response: fetched.append(response.url), signals.response_received, weak=False)
+    crawler.signals.connect(lambda response: dropped.append(response.url), near_duplicate_dropped, weak=False)
     crawler.signals.connect(lambda item: stored.append(dict(item)), signals.item_scraped, weak=False)
     process.crawl(crawler, start_urls=[start], allowed_domains=["127.0.0.1"])
     process.start()
-    file.write_text(json.dumps({"fetched": fetched, "stored": stored}))
+    file.write_text(json.dumps({"fetched": fetched, "dropped": dropped, "stored": stored}))
 
 
 class Crawl(NamedTuple):
-    """The addresses that have reached the spider (*fetched*), the pages that it has stored, and their visible blocks."""
+    """The addresses that have reached the spider (*fetched*) or were dropped, the stored pages, and their visible blocks."""
 
     fetched: set[str]
+    dropped: set[str]
     trees: dict[str, HtmlElement]
     blocks: dict[str, list[str]]
 
@@ -283,7 +287,8 @@ def read_crawl(start: str, name: str, file: Path, pages: int) -> Crawl:
     content = json.loads(file.read_text())
     trees = {page["url"]: document_fromstring(page["html"]) for page in content["stored"]}
     blocks = {url: visible_blocks(tree) for url, tree in trees.items()}
-    return Crawl({canonicalize_url(url) for url in content["fetched"]}, trees, blocks)
+    fetched, dropped = (set(map(canonicalize_url, content[name])) for name in ("fetched", "dropped"))
+    return Crawl(fetched, dropped, trees, blocks)
 
 
 def report(table: Table, application: str, crawls: dict[str, Crawl]) -> None:
@@ -300,7 +305,7 @@ def report(table: Table, application: str, crawls: dict[str, Crawl]) -> None:
         texts = [tuple(block for block in blocks if block not in furniture) for blocks in crawled.blocks.values()]
         had = {block for blocks in crawled.blocks.values() for block in blocks}
         contents = {block for block in counts if len(block) >= _LABEL}
-        reached = f"{len(behind & crawled.fetched)} of {len(behind)}"
+        reached = f"{len(behind & (crawled.fetched | crawled.dropped))} of {len(behind)}"
         row = (len(crawled.fetched), len(texts), len(texts) - len(set(texts)), len(contents - had), reached)
         table.add_row(application, name, *map(str, row))
 

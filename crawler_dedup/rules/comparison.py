@@ -97,11 +97,6 @@ class ComparedPair(PagePair):
             if not self._is_there(block) and not self._exempt(place, block)
         ]
 
-    @property
-    def counts_any(self) -> bool:
-        """Whether any block of the new page counts."""
-        return any(not exemption for *_, exemption in self.blocks)
-
     @cached_property
     def own(self) -> Sequence[PackedBlock]:
         """The blocks of text that are not among those of many pages of the new page's site, apart from the title."""
@@ -157,7 +152,8 @@ class ComparedPair(PagePair):
         if block.traits & _EMBEDDED:
             return self._exempt_picture(block)
         is_thin, number = self.new.kind is PageKind.THIN, block.hash
-        repeats = number in self.site_of_new.common and not (place in self._states and self._takes_turns)
+        is_state = place in self._states and self._takes_turns
+        repeats = number in self.site_of_new.common and not is_state
         # A long block of the main text on fewer than half of the pages may be what an attacker has copied to many.
         is_label = block.size <= SHORT or not block.traits & _MAIN
         reasons = (
@@ -168,7 +164,7 @@ class ComparedPair(PagePair):
             (repeats and is_label and not is_thin, "on many pages of the site"),
         )
         reason = next((reason for holds, reason in reasons if holds), "")
-        if reason or is_thin:
+        if reason or is_thin or is_state:
             return reason
         return self._exempt_link(place, block) if self.is_strict else self._exempt_frame(place, block)
 
@@ -176,14 +172,16 @@ class ComparedPair(PagePair):
     def _states(self) -> frozenset[int]:
         """The places of short blocks that many pages of the site have: labels, or states.
 
-        They are around the main text; on thin pages, and on a page that is visited again, anywhere. Blocks with a digit
-        are anywhere, too, if the kept page lacks several: they are values of a table, not the date in a frame.
+        They are around the main text; on thin pages, and on a page that is visited again, anywhere, unless they are links.
+        Blocks with a digit are anywhere, too, if the kept page lacks several: they are values of a table, not the date in a
+        frame.
         """
         blocks, common = self._blocks, self.site_of_new.common
         states = [
             place
             for place, block in enumerate(blocks)
-            if block.hash in common and 0 < block.size <= SHORT and not block.traits & (_NAME | _ENTRY | _EMBEDDED)
+            if block.hash in common and 0 < block.size <= SHORT and not block.traits & (_NAME | _EMBEDDED)
+            if not block.traits & _ENTRY or (block.traits & _LINKED and place in self._near)
         ]
         if self.new.kind is PageKind.THIN or self.new.key == self.kept.key:
             return frozenset(states)

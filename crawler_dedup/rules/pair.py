@@ -23,7 +23,7 @@ class Pair(ComparedPair):
         if self.are_thin:  # an archive of a day is no copy of that of its month
             more = limits.MOST_MORE * len(self.own) if self.site_of_new.is_known else 0
             return self.new.key == self.kept.key or self.kept_only <= more
-        return self.signatures_agree or self.counts_any
+        return self.signatures_agree or any(not block.exemption for block in self.blocks)
 
     @property
     def has_nothing_of_its_own(self) -> bool:

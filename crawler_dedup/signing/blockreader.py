@@ -68,11 +68,10 @@ _ROWS = frozenset(("dt", "tr"))
 _PARAGRAPHS = frozenset(("blockquote", "h1", "h2", "h3", "h4", "h5", "h6", "p"))
 _ROOT = 0
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
-# Elements that are unlike an unknown one, which begins and ends a block, and says nothing of the blocks in it.
-_UNLIKE_BLOCK = dict.fromkeys((Comment, Entity, ProcessingInstruction), False) | dict.fromkeys(
-    (*_INLINE, *_FIELDS, *_SKIPPED, _DRAWING), True
-)
-_NAMED = LISTS | _ITEMS | _PARAGRAPHS | _ROWS  # those that say something
+# All others, also unknown ones, begin and end a block. A comment has a function for a name.
+_NO_BLOCKS = frozenset((*_INLINE, *_FIELDS, *_SKIPPED, _DRAWING, Comment, Entity, ProcessingInstruction))
+# Of those that do, these determine the group, the level, the row or the cell of the blocks in them.
+_DETERMINING = LISTS | _ITEMS | _PARAGRAPHS | _ROWS
 
 
 class BlockReader:
@@ -143,7 +142,7 @@ class BlockReader:
             parts.append(text)
         for child in element:
             tag = child.tag
-            if tag not in _UNLIKE_BLOCK:
+            if tag not in _NO_BLOCKS or (self._swallowed and child in self._swallowed):
                 self._read_block(child, tag, number, levels)
             elif tag in _INLINE:
                 self._read_inline(child, tag, number, levels)
@@ -151,21 +150,15 @@ class BlockReader:
                 self._read_drawing(child, number)
             elif tag in _FIELDS:
                 self.__read_field(child)
-            elif tag in _SKIPPED:  # a comment is in none of these sets
-                self._skip(child, tag, number, levels)
+            elif tag in _SKIPPED:
+                parts.append(" ")
+                if len(child):
+                    self.skipped.append(child)
             if self._state is not state:
                 self._turn(state)
             tail = child.tail
             if tail and (parts or not tail.isspace()):
                 parts.append(tail)
-
-    def _skip(self, element: HtmlElement, tag: str, number: int, levels: int) -> None:
-        if self._swallowed and element in self._swallowed:
-            self._read_block(element, tag, number, levels)
-            return
-        self._parts.append(" ")
-        if len(element):
-            self.skipped.append(element)
 
     def _read_block(self, element: HtmlElement, tag: str, parent: int, levels: int) -> None:
         parts = self._parts
@@ -233,7 +226,7 @@ class BlockReader:
         path_kind = known.setdefault((path_kind, tag), len(known) + 1)
         if self.elements is not None:
             self.elements.add(element, tag, parent)
-        if tag in _NAMED:
+        if tag in _DETERMINING:
             if tag in LISTS:
                 around = number
             elif around and tag in _ITEMS and _is_text_of_its_own(element):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from itertools import islice
 from typing import Any, cast
@@ -174,7 +174,7 @@ def check_attributes(body: bytes) -> None:
 
 
 def _may_have_many_attributes(body: bytes) -> bool:
-    """Return whether the longest tag of *body* may have too many attributes, given how many all tags may have together."""
+    """Return whether the longest tag of *body* may have too many attributes, if all separators of the page are in tags."""
     total = min(_most_attributes(body), len(body) // _ATTRIBUTE_BYTES)
     if total <= MAX_ATTRIBUTES:
         return False
@@ -182,17 +182,9 @@ def _may_have_many_attributes(body: bytes) -> bool:
     # After such a value, which ends with either mark, the tag goes on up to the next ">".
     ends = {body.find(mark, end) for end in values for mark in (b'"', b"'")} - {-1}
     rests = sum([_most_attributes(body[end:].partition(b">")[0]) for end in ends])
-
-    def may_exceed(total: int, tags: Iterable[bytes]) -> bool:
-        allowed = MAX_ATTRIBUTES**2 // total - rests
-        long = (tag for tag in tags if len(tag) > _ATTRIBUTE_BYTES * allowed)
-        return allowed < 0 or any(_most_attributes(tag) > allowed for tag in long)
-
-    # The second total is smaller, and takes longer to count.
-    return len(values) > _MOST_VALUES or (
-        may_exceed(1 + total, body.split(b">"))
-        and may_exceed(1 + rests + _most_attributes(b" ".join(tags := _TAG.findall(body))), tags)
-    )
+    allowed = MAX_ATTRIBUTES**2 // total - rests
+    long = (tag for tag in _TAG.findall(body) if len(tag) > _ATTRIBUTE_BYTES * allowed)
+    return len(values) > _MOST_VALUES or allowed < 0 or any(_most_attributes(tag) > allowed for tag in long)
 
 
 def _most_attributes(tag: bytes) -> int:

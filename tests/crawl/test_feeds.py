@@ -210,7 +210,7 @@ def test_items_lost_on_a_disk_that_is_full_for_a_while_are_stored_by_the_next_cr
     assert 29 in stored
     counted = done.stats["dedup/not_stored"]
     assert f"{path}: OSError: [Errno 28] No space left on device" in the_error(done)
-    assert f". Up to {counted} handled pages" in the_error(done)
+    assert f". Up to {counted} pages" in the_error(done)
     assert 0 < missing_items(done) < counted
     second = crawl_again(tmp_path, 30)
     assert stored | second == set(range(30))
@@ -241,7 +241,7 @@ def test_pages_are_released_if_a_storage_fails_at_the_end(tmp_path: Path, reacto
     other_settings = {"FEED_STORAGES": {"fails": "script.Fails"}, "TWISTED_REACTOR_ENABLED": reactor}
     done = crawl(tmp_path, feeds, 3, settings=other_settings)
     line = the_error(done)
-    assert "fails://host/items: ConnectionError: the other end is closed. Up to 3 handled pages" in line
+    assert "fails://host/items: ConnectionError: the other end is closed. Up to 3 pages" in line
     assert "first.jsonl" not in line
     assert "secret" not in line
     # The feed that was stored does not stand for the one that was not.
@@ -263,7 +263,7 @@ def test_pages_are_released_if_feeds_were_not_opened_or_cannot_be_watched(tmp_pa
     done = crawl(tmp_path, feeds, 3, settings={"FEED_STORAGES": {"sealed": "script.Sealed"}})
     line = the_error(done)
     assert "first.jsonl: it was not opened" in line
-    assert "sealed:items: it is not known whether it was stored. Up to 3 handled pages" in line
+    assert "sealed:items: it is not known whether it was stored. Up to 3 pages" in line
     assert crawl_again(tmp_path, 3) == set(range(3))
 
 

@@ -260,7 +260,7 @@ def test_pages_that_were_not_visited_for_long_are_forgotten(tmp_path: Path, monk
         "/copy-of-old": crawl.item("/keyed")["url"],
         "/copy-of-young": "http://young/",
     }
-    assert len(crawl.lines("INFO", "pages that have expired")) == 1
+    assert len(crawl.lines("INFO", "they have expired")) == 1
     with Deduplicator.open(tmp_path / "index", BIGRAMS) as deduplicator:
         assert len(deduplicator) == 2  # the young page, and the old one that was met again
         later = deduplicator.check("http://later/", article("old, not met again").encode(), scope=SCOPE)

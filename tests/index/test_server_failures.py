@@ -23,7 +23,16 @@ from crawler_dedup.index.location import ServerAddress, find_location
 from crawler_dedup.index.overrides import make_override
 from crawler_dedup.system.extras import has_extra
 from tests.support.crawling import article
-from tests.support.indexing import ByDistance, first_line, number_of, open_backend, page, running_program, uniform
+from tests.support.indexing import (
+    ByDistance,
+    first_line,
+    number_of,
+    open_backend,
+    page,
+    program,
+    running_program,
+    uniform,
+)
 from tests.support.indexing import run as run_program
 from tests.support.processes import Process
 from tests.support.servers import Server, serving
@@ -525,6 +534,37 @@ def test_a_lock_whose_holder_was_killed_is_waited_for_and_expires(store: Index, 
     server.run("SET", LOCK, "killed", "PX", "300")
     assert store.offer([page(2, 5)], NEAR).result()[0].verdict is Verdict.DUPLICATE
     assert server.run("EXISTS", LOCK) == 0
+
+
+def test_emptying_an_index_waits_for_the_transaction_of_another_client(
+    store: Index, server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    empty = """
+        import sys
+        from crawler_dedup.index.location import find_location
+        from tests.support.indexing import open_backend
+
+        open_backend(find_location(sys.argv[1]), fresh=True).close()
+    """
+    make_changes, made, emptying = Writer.make_changes, list[bool](), list[Process]()
+
+    def count_attempts() -> int:
+        stats: Any = server.info("commandstats")["cmdstat_set"]
+        return int(stats["calls"])
+
+    def make_late(client: Writer, changes: list[Command]) -> bool:
+        before = count_attempts()
+        if not made:
+            emptying.append(program(empty, server.url()))
+            wait_for(lambda: count_attempts() > before + 1)  # to take the lock
+        made.append(make_changes(client, changes))
+        return made[-1]
+
+    monkeypatch.setattr(writer, "LOCK_SECONDS", 60)
+    monkeypatch.setattr(Writer, "make_changes", make_late)
+    assert store.offer([page(1, 5)], NEAR).result()[0].verdict is Verdict.NEW
+    assert emptying[0].communicate()[1] == ""
+    assert (made, len(store)) == ([True], 0)
 
 
 def test_while_others_keep_a_lock_for_too_long_the_index_counts_as_unavailable(

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crawler_dedup import Config, Deduplicator, SignedPage, Verdict
+from crawler_dedup.rules.limits import MIN_PAGES
 from crawler_dedup.signedpage import PageKind, Trait
 from crawler_dedup.signing.blocks import IS_ADDRESS, unpack_blocks
 from crawler_dedup.signing.cover import cover_of, key_of, pack_cover
@@ -71,6 +72,20 @@ def test_words_beside_a_link_in_a_text_count(tmp_path: Path, kept: str, new: str
             assert crawl.check(f"/{name}", first).verdict is Verdict.NEW
             assert crawl.check(f"/{name}/other", second).verdict is Verdict.NEW
             assert crawl.check(f"/{name}", second).verdict is Verdict.CHANGED
+
+
+@pytest.mark.parametrize("markup", ["<p>{}</p>", "<p><a href=/genre/{}>{}</a></p>"], ids=["text", "link"])
+def test_a_label_of_the_site_counts_where_the_kept_page_has_another_one(tmp_path: Path, markup: str) -> None:
+    comedy, tragedy = (markup.format(*[genre] * 2) for genre in ("Comedy", "Tragedy"))
+    with Deduplicator.open(tmp_path) as deduplicator:
+        crawl = Crawl(deduplicator)
+        for number in range(2 * MIN_PAGES):
+            play = text(paragraphs(words(f"play {number}", 60)), (comedy, tragedy)[number % 2], name=f"Play {number}")
+            assert crawl.check(f"/{number}", play).verdict is Verdict.NEW
+        before, after = (text(SHORT, genre) for genre in (comedy, tragedy))
+        assert crawl.check("/play", before).verdict is Verdict.NEW
+        assert crawl.check("/play/other", after).verdict is Verdict.NEW
+        assert crawl.check("/play", after).verdict is Verdict.CHANGED
 
 
 # Properties

@@ -74,7 +74,8 @@ class ServerConnection:
                 self._connection = connection = self._connection or self._pool.make_connection()
                 connection.send_packed_command([b"".join(map(pack_command, map(tuple, commands)))], check_health=False)
                 answers = [_read_answer(connection) for _ in commands]
-                for answer in answers + ((commands[-1][0] == b"EXEC" and answers[-1]) or []):
+                made = answers[-1] if commands[-1][0] == b"EXEC" and isinstance(answers[-1], list) else []
+                for answer in answers + made:
                     if isinstance(answer, ResponseError):
                         raise answer
             except (RedisError, OSError) as error:

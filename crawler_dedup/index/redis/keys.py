@@ -28,9 +28,11 @@ _LETTERS: dict[RowTable, bytes] = dict(zip(ROW_TABLES, (b"r", b"u", b"s", b"c", 
 class Keys:
     """The names of the keys of an index in one epoch.
 
+    Args:
+        epoch: the random name that the index got when it was created or last emptied; empty: for names without an epoch.
+
     Attributes:
         FIELDS: the fields of :attr:`meta`: epoch and header, the highest number that a record has had, how many there are.
-        epoch: the random name that the index got when it was created or last emptied; empty: for names without an epoch.
         meta: the hash that describes the index.
         prefix: the beginning of all names with an epoch.
         lock: the lock, which contains the name of the client that holds it, and expires.
@@ -39,7 +41,6 @@ class Keys:
     FIELDS = b"header", b"last", b"count"
 
     def __init__(self, address: ServerAddress, epoch: bytes = b"") -> None:
-        self.epoch = epoch
         self.meta = b"{%s}" % address.tag
         self.prefix = self.meta + epoch
         self.lock = self.meta + b":k"

@@ -59,7 +59,7 @@ class Writer(JobThread):
         self._header = header
         self._make_transaction = make_transaction
         self._name = secrets.token_bytes(8)
-        self._keys = Keys(address)
+        self._lock, self._mark = Keys(address).lock, Keys(address).mark(self._name)
         self._marks = count(1)
         self._opened = time.monotonic()
         self._start()
@@ -85,7 +85,7 @@ class Writer(JobThread):
     def _attempt(self, jobs: Sequence[Job]) -> list[Any]:
         """Run *jobs* in one transaction, and again if its lock expires; return their results."""
         for attempt in range(_ATTEMPTS):
-            meta = lock(self._connection, self._name, LOCK_SECONDS * 2**attempt, self._keys.mark(self._name))
+            meta = lock(self._connection, self._name, LOCK_SECONDS * 2**attempt, self._mark)
             try:
                 storage = ServerStorage(self._connection, self._header, meta, self._opened)
                 txn = self._make_transaction(storage, {})
@@ -111,14 +111,13 @@ class Writer(JobThread):
         Raises:
             ConnectionLost: it is not known whether the changes were made.
         """
-        key, value = self._keys.mark(self._name), b"%d" % next(self._marks)
-        mark = (b"SET", key, value, b"EX", _MARK_SECONDS)
+        value = b"%d" % next(self._marks)
+        mark = (b"SET", self._mark, value, b"EX", _MARK_SECONDS)
         try:
-            steps = self._connection.run((b"MULTI",), mark, *changes, (b"DEL", self._keys.lock), (b"EXEC",))
+            made = self._connection.run((b"MULTI",), mark, *changes, (b"DEL", self._lock), (b"EXEC",))[-1]
         except ConnectionLost:  # with another mark, what was sent before is refused
-            last = self._connection.call(b"SET", key, b"", b"EX", _MARK_SECONDS, b"GET")
-            return bool(last == value)
-        return steps[-1] is not None
+            return bool(self._connection.call(b"SET", self._mark, b"", b"EX", _MARK_SECONDS, b"GET") == value)
+        return made is not None
 
 
 def lock(connection: ServerConnection, client: bytes, seconds: float, *watched: bytes) -> Meta:
