@@ -30,8 +30,8 @@ from crawler_dedup.errors import DedupError, IndexGone, IndexUnusable
 from crawler_dedup.signing.extractors import extract_with_trafilatura
 from crawler_dedup.signing.parsing import parse
 from crawler_dedup.signing.signer import Signer
+from crawler_dedup.worker.main import LOADING_SECONDS
 from crawler_dedup.worker.messages import ExtractText
-from crawler_dedup.worker.process import LOADING_SECONDS
 from tests.support.odd_extractor import HANGS_ONCE_LOADED
 from tests.support.processes import still_running
 from tests.support.prose import html, prose
