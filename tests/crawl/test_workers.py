@@ -154,7 +154,7 @@ ALWAYS = [("idle", kill), ("receiving", stop), ("signing", kill), ("answering", 
         for act in (kill, crash, stop)
     ],
 )
-@pytest.mark.parametrize("workers", [{"timeout": 1.0}], indirect=True)
+@pytest.mark.parametrize("workers", [{"timeout": 4.0}], indirect=True)
 def test_no_page_is_lost_when_a_worker_is_killed_or_stopped(phase: str, act: Act, workers: Workers) -> None:
     workers.silence_seconds = 2.0  # of a stopped one
 
