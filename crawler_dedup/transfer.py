@@ -34,7 +34,7 @@ from crawler_dedup.system.callbacks import Advance, ignore_progress
 from crawler_dedup.system.compression import FrameDamaged, decompress_stream, zstd
 from crawler_dedup.system.files import open_replacement
 
-FORMAT = 9
+FORMAT = 10
 """Version of the files."""
 MAX_BLOCK_ROWS = 1 << 16
 """Maximum number of rows of a block."""

@@ -188,8 +188,8 @@ def _find_free_memory(count: int, memory: int) -> int:
     needed = _LIBRARIES + count * (ROW_BYTES + _JOIN_BYTES)
     if memory < needed + _LEAST:
         raise DedupError(
-            f"This needs {format_memory(needed + _LEAST)} of memory at least (pages: {count:,}), {format_memory(memory)} are"
-            " allowed (--memory)."
+            f"At least {format_memory(needed + _LEAST)} of memory is needed (pages: {count:,}), but {format_memory(memory)}"
+            " is allowed: allow more with --memory."
         )
     return memory - needed
 

@@ -102,7 +102,7 @@ _BATCH = _group(
 )
 _LEXICON = _group(
     "lexicon",
-    "Count the words of a collection, to weigh them by their rarity.",
+    "Count words, for schemes (DEDUP_SCHEME) in which rare words weigh more.",
     LazyCommand("build", ".lexicon:build", "Count the documents that contain each word."),
 )
 _WORKS = _group(
@@ -119,9 +119,7 @@ _WORKS = _group(
         "show", ".matches:show", "Show the passages of a match, those of the page and of the work side by side."
     ),
     LazyCommand("mark", ".matches:mark", "Set the status of matches: open, confirmed, dismissed or licensed."),
-    LazyCommand(
-        "report", ".matches:report", "Write a report of the matches, as one HTML file: by work, by host and over time."
-    ),
+    LazyCommand("report", ".matches:report", "Write an HTML report of the matches by work, by host and over time."),
 )
 _SECTIONS = {
     "Try": (
@@ -144,9 +142,9 @@ _SECTIONS = {
         LazyCommand("separate", ".restore:separate", "Never drop one of two pages as a duplicate of the other."),
     ),
     "Measure": (
-        LazyCommand("judge", ".judge:judge", "Say whether random drops are right, and estimate the precision."),
+        LazyCommand("judge", ".judge:judge", "Judge random drops yourself, and estimate the precision."),
         LazyCommand("evaluate", ".evaluate:evaluate", "Measure precision and recall on labelled pairs of pages."),
-        LazyCommand("replay", ".replay:replay", "Try other settings on the dropped pages in WARC files."),
+        LazyCommand("replay", ".replay:replay", "Try other settings on dropped pages that crawls have saved."),
     ),
     "Operate": (_INDEX, _BATCH, _LEXICON, _WORKS),
 }

@@ -35,8 +35,8 @@ _mark_option = click.option(
 _own_text_option = click.option(
     "--own-text",
     type=click.Choice(("text", "markdown")),
-    help="Add a column own_text: the text of each page without menus, footers and what else its site repeats. Not for WARC"
-    " files.",
+    help="Add a column own_text: the text of each page without menus, footers and whatever else the site repeats. Not"
+    " for WARC files.",
 )
 _strict_option = click.option(
     "--strict", is_flag=True, help="Do not copy a file that has damaged parts. By default, these parts are left out."
@@ -80,16 +80,16 @@ _READING = {
         "--time",
         metavar="NAME",
         default="",
-        help="Column with the time: seconds since 1970, 2026-11-22T18:00:00Z, or a timestamp of Parquet. WARC has it in"
-        " its records.",
+        help="Column with the time, for --order: seconds since 1970, 2026-11-22T18:00:00Z, or a timestamp of Parquet. WARC"
+        " has it in its records.",
     ),
     "scope": click.option(
         "--scope",
         metavar="SCOPE",
         default="",
         help="Which pages are compared with each other: domain (those of the same registered domain), language (those in the"
-        " same language), global (all), or another name, which becomes the scope of all pages of this call.  [default:"
-        " DEDUP_SCOPE, or global if that is spider]",
+        " same language), global (all), or any other name: the pages are compared only with those of that name.  [default:"
+        " DEDUP_SCOPE; if this is spider, global]",
     ),
 }
 _FINDING = {
@@ -97,20 +97,20 @@ _FINDING = {
         "--order",
         metavar="NAME",
         type=click.Choice([f"{sign}{order}" for order in ("time", "size", "chars") for sign in ("", "-")]),
-        help="Order of the decisions, in which the first of several near-duplicates is kept: by time, size (bytes) or chars"
-        " (characters of the main text); -size: the largest first.  [default: order of the inputs]",
+        help="Which of several near-duplicates is kept: the first by time, size (bytes) or chars (characters of the main"
+        " text); with -, the last: -size keeps the largest.  [default: the first of the inputs]",
     ),
     "profiles": click.option(
         "--profiles",
         type=click.Path(dir_okay=False, exists=True, path_type=Path),
-        help="Use what this file knows about sites: an exported index, or the file profiles.dedup in DECISIONS of an earlier"
-        " `batch find`.",
+        help="Decide with what this file knows about the sites, instead of learning it from these pages: an exported index,"
+        " or the file profiles.dedup in DECISIONS of an earlier `batch find`.",
     ),
     "against": click.option(
         "--against",
         metavar="EXPORT|SIGNED",
         type=click.Path(exists=True, path_type=Path),
-        help="An exported index, or another directory of signed pages: its pages count as kept.",
+        help="Leave out duplicates of the pages of this file or directory, too: an exported index, or other signed pages.",
     ),
     "memory": click.option(
         "--memory",
@@ -169,7 +169,7 @@ def sign(
     before = signing.inputs - signing.signed_now
     click.echo(
         f"{output}: {quantity(signing.pages, 'page')} of {quantity(signing.inputs, 'file')}"
-        + (f", of which {before:,} had been signed before." if before else ".")
+        + (f"; {quantity(before, 'file')} had been signed before." if before else ".")
     )
     for path in signing.damaged:
         click.echo(f"{path} was damaged, and was signed again.", err=True)

@@ -76,12 +76,12 @@ def compare(  # noqa: PLR0913, PLR0917  (each is an option of the command)
 ) -> None:
     """Compare two pages by the rules of the crawl.
 
-    The command says whether the page NEW would be dropped if the page KEPT was kept, and which rule decides. Each page is
-    an HTML file or an address. The command prints both main texts side by side, the other parts of each page (menus,
-    footers and so on), the words that only one page has, and the answer of each rule. It knows nothing about the sites,
-    like a crawl at its start. With --index, it uses what the index knows about the sites: now or, if the journal beside the
-    index says that NEW was dropped because of KEPT, at that time. A crawl compares only pages of the same scope; `index
-    stats` lists the scopes.
+    The command says whether the page NEW would be dropped if the page KEPT was kept, and which rule decides. Each page
+    is an HTML file or an address. The command prints both main texts side by side, the other parts of each page (menus,
+    footers and so on), the words that only one page has, and the answer of each rule. Without --index, it knows nothing
+    about the sites, like a crawl at its start. With --index, it uses what the index knows about them; if the journal
+    says that NEW was dropped because of KEPT, what the index knew then. A crawl compares only pages of the same scope;
+    `index stats` lists the scopes.
 
     Exit status 0: dropped. 1: not dropped. 2: a page cannot be read or compared.
 

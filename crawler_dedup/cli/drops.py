@@ -57,13 +57,13 @@ def drops(
 ) -> None:
     """List dropped pages, each with the kept page that it duplicates.
 
-    Each line has the time, the event ("drop", or "mark": the page is a duplicate, but passed), the address, the address of
-    the kept page, and the rule that decided, separated by tabs. On a terminal, each takes two lines. INDEX is the directory
-    of the index, or its address on a server; without it, the index of this Scrapy project is used. With --journal and
-    without INDEX, no index is needed.
+    Each line has the time, the event ("drop", or "mark": the page is a duplicate, but passed), the address, the address
+    of the kept page, and the rule that decided, separated by tabs. On a terminal, each takes two lines. INDEX is the
+    directory of the index, or its address on a server; without it, the index of this Scrapy project is used. With
+    --journal, INDEX can be left out also where there is no project.
 
-    With --run or --last, all drops of that run are listed. Otherwise, a page that a dry run (DEDUP_ACTION = "mark") has
-    marked is left out if a later run has decided about it.
+    With --run or --last, all drops of that run are listed. Otherwise, the mark of a dry run (DEDUP_ACTION = "mark") is
+    left out if a later run has kept or dropped the page.
 
     \b
     Examples:

@@ -66,7 +66,7 @@ def evaluate(folder: Path | None, settings: Sequence[str], jobs: int, errors: in
     folder = folder or project_directory(config) / JUDGED
     if not folder.is_dir():
         raise DedupError(
-            f"There is no folder {folder}. `crawler-dedup judge` makes one of labelled pages, and `crawler-dedup evaluate"
+            f"There is no folder {folder}. `crawler-dedup judge` writes such a folder, and `crawler-dedup evaluate"
             " --help` says how to make one by hand."
         )
     with progress_bars() as start:

@@ -56,10 +56,11 @@ def forget(
 ) -> None:
     """Remove kept pages from the index, as if they had not been crawled.
 
-    A page is removed if all given options apply to it. It is new when it is crawled again, and no page is dropped because
-    of it any more. With --url or --export, its duplicates (pages that were dropped or marked because of it, according to
-    the journal) are listed, so that you can crawl them again; those that were kept later are left out. INDEX is the
-    directory of the index, or its address on a server; without it, the index of this Scrapy project is used.
+    A page is removed if all given options apply to it. After that, no page is dropped because of it, and it counts as a
+    new page if it is crawled again. With --url or --export, its duplicates (pages that were dropped or marked because
+    of it, according to the journal) are listed, so that you can crawl them again; those that were kept later are left
+    out. INDEX is the directory of the index, or its address on a server; without it, the index of this Scrapy project
+    is used.
 
     A page that was dropped cannot be forgotten, because it is not in the index. For its address, the command prints which
     kept page it duplicates, by which rule it was dropped, and how to let it pass.

@@ -32,14 +32,13 @@ if TYPE_CHECKING:
 def groups(*, hosts: bool, listed: Literal["deny", "allow"] | None, json: bool, options: TargetOptions) -> None:
     """List the pages, or the hosts, that have the same content.
 
-    The lines below a kept page are the addresses of its duplicates, which a search engine can store as other addresses of
-    the page. They come from the journal of all runs since a crawl last emptied the index (DEDUP_FRESH). A dropped page that
-    was kept later is left out. INDEX is the directory of the index, or its address on a server; without it, the index of
-    this Scrapy project is used.
+    The lines below a kept page are the addresses of its duplicates. They come from the journal of all runs since a
+    crawl last emptied the index (DEDUP_FRESH). A dropped page that was kept later is left out. INDEX is the directory
+    of the index, or its address on a server; without it, the index of this Scrapy project is used.
 
     --hosts lists the hosts that mostly have copies: at least ten pages of the host are known (kept or dropped), and at
-    least half of them are duplicates of pages of one other host. The share is printed. --list deny prints the hosts that
-    need not be crawled, for LinkExtractor(deny_domains=...); --list allow prints the other hosts, for allowed_domains.
+    least half of them are duplicates of pages of one other host. The share is printed. --list deny prints only the
+    names of these hosts, for LinkExtractor(deny_domains=...); --list allow prints the other hosts, for allowed_domains.
 
     \b
     Examples:
@@ -78,9 +77,7 @@ def _print_hosts(table: DropTable, listed: Literal["deny", "allow"] | None, *, j
         lines = ({**vars(each), "share": each.share, "deny": each.host in redundant} for each in hosts_with_mirrors)
         print_json("mirror", lines)
     elif not hosts_with_mirrors:
-        click.echo(
-            "No host has at least ten known pages of which half or more are duplicates of pages of one other host."
-        )
+        click.echo("No host mostly has copies of pages of one other host (half of at least ten known pages).")
     else:
         table_of_hosts = make_table("host", "duplicates of", right=("pages", "duplicates", "share"))
         for each in hosts_with_mirrors:

@@ -53,9 +53,9 @@ _WAY_OUT = "The index is damaged. `crawler-dedup index verify --help` says how t
 def stats(index: Location | None, json: bool) -> None:
     """Print the configuration, size and contents of an index.
 
-    INDEX is the directory of the index, or its address on a server; without it, the index of this Scrapy project is used. A
-    crawl compares only pages of the same scope (DEDUP_SCOPE). A run is one crawl, or another opening of the index. If there
-    are many, the table has only the largest scopes and the latest runs; --json prints all.
+    INDEX is the directory of the index, or its address on a server; without it, the index of this Scrapy project is
+    used. A crawl compares only pages of the same scope (DEDUP_SCOPE). A run is one crawl, or one use of the index by
+    another program that adds pages. The table has only the largest scopes and the latest runs; --json prints all.
 
     \b
     Examples:
@@ -244,10 +244,10 @@ def _find_directory(index: Location | None) -> Path:
 def export_(file: Path, index: Location | None) -> None:
     """Write an index to one portable file.
 
-    FILE is the file to write, which `crawler-dedup index import` reads on any machine. INDEX is the directory of the index,
-    or its address on a server; without it, the index of this Scrapy project is used. Records that cannot be read are left
-    out and counted: import the file into a new directory to replace a damaged index. If the command is interrupted, no file
-    is written.
+    FILE is the file to write, which `crawler-dedup index import` reads on any machine. INDEX is the directory of the
+    index, or its address on a server; without it, the index of this Scrapy project is used. Records that cannot be read
+    are left out, and their number is printed: a damaged index is replaced by exporting it and importing the file into a
+    new directory. If the command is interrupted, no file is written.
 
     \b
     Examples:

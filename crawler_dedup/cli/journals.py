@@ -157,5 +157,5 @@ def describe_drops(drops: int, marked: int) -> str:
 def print_damage(damaged: Mapping[Path, int]) -> None:
     """Print on stderr how many lines of each file could not be read."""
     for path, count in damaged.items():
-        lines = "a line that is" if count == 1 else f"{count:,} lines that are"
-        click.echo(f"{path} holds {lines} damaged or cut off; the rest was read.", err=True)
+        are = "1 line is" if count == 1 else f"{count:,} lines are"
+        click.echo(f"{path}: {are} damaged or cut off; the rest was read.", err=True)

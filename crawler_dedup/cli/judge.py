@@ -53,7 +53,7 @@ from crawler_dedup.system.extras import require_extra
 def judge(
     wanted: WantedDrops, size: int, seed: int | None, fetch: bool, folder: Path | None, options: TargetOptions
 ) -> None:
-    """Say whether random drops are right, and estimate the precision.
+    """Judge random drops yourself, and estimate the precision.
 
     The drops are drawn from those that `crawler-dedup drops` lists with the same options. The precision is the share of
     drops that are right; it is printed with its confidence interval. A drop that you have judged is not shown again. Your
@@ -61,8 +61,8 @@ def judge(
     index of this Scrapy project is used.
 
     The answers are saved with both pages if these are known: if the crawl has stored them (DEDUP_STORE_TEXT = True), or
-    with --fetch, which fetches them again, also those of earlier answers. `crawler-dedup evaluate` uses the answers with
-    both pages; the precision counts all.
+    with --fetch, which fetches them again, also those of earlier answers. `crawler-dedup evaluate` uses only answers
+    with both pages; the precision is computed from all answers.
 
     \b
     Examples:
@@ -107,7 +107,8 @@ def _ask_about(drops: Sequence[Drop], review: Review, selection: Selection, *, f
                     f"To get this page: `crawler-dedup restore {url}` (the next crawl requests it, and keeps it)."
                 )
                 click.echo(
-                    f"If only this pair is wrong: `crawler-dedup separate {url} {kept}` (another may still match)."
+                    f"If only this pair is wrong: `crawler-dedup separate {url} {kept}` (the page may still be dropped as a"
+                    " duplicate of another one)."
                 )
             precision = review.answers.precision(selection)
             click.echo(f"Precision so far: {format_share(precision)}, from {quantity(precision.total, 'answer')}.")
@@ -172,18 +173,19 @@ def _ask() -> str:
 
 @click.command()
 @click.option(
-    "--port", type=click.IntRange(0, 65_535), default=0, show_default="any free port", help="Port of the pages."
+    "--port", type=click.IntRange(0, 65_535), default=0, show_default="any free port", help="Port of the web server."
 )
 @answers_option
 @target_options
 def review(port: int, folder: Path | None, options: TargetOptions) -> None:
     """Look at drops in the browser, and correct them.
 
-    The command prints an address of this machine. Its pages list the drops, the most doubtful first, and show each beside
-    the kept page that it duplicates. Buttons do what `judge`, `restore`, `separate` and `keep` do. The texts are those that
-    the crawl has stored (DEDUP_STORE_TEXT, DEDUP_DROPPED_WARC), or are fetched when you ask for them. INDEX is the
-    directory of the index, or its address on a server; without it, the index of this Scrapy project is used. The command
-    needs Starlette: install crawler-dedup with the extra review.
+    The command starts a web server on this machine, and prints its address, which you open in the browser. It lists the
+    drops, the most doubtful first, and shows each beside the kept page that it duplicates. Buttons do what `judge`,
+    `restore`, `separate` and `keep` do. The texts are those that the crawl has stored (DEDUP_STORE_TEXT,
+    DEDUP_DROPPED_WARC), or are fetched when you ask for them. INDEX is the directory of the index, or its address on a
+    server; without it, the index of this Scrapy project is used. The command needs Starlette: install crawler-dedup
+    with the extra review.
 
     \b
     Examples:

@@ -130,8 +130,9 @@ def show(match: int, library: Path) -> None:
 def mark(numbers: Sequence[int], status: Status, library: Path) -> None:
     """Set the status of matches: open, confirmed, dismissed or licensed.
 
-    MATCH is the number of a match, as `works matches` prints it; STATUS is your verdict: open (not looked at yet),
-    confirmed (copied), dismissed (no copy) or licensed (allowed). A match keeps it when its page is seen again.
+    MATCH is the number of a match, as `works matches` prints it; the last argument, STATUS, is your verdict: open
+    (not looked at yet), confirmed (copied), dismissed (no copy) or licensed (allowed). A match keeps its status when
+    its page is seen again.
 
     Exit status 1: none of these matches exists.
 
@@ -151,7 +152,7 @@ def mark(numbers: Sequence[int], status: Status, library: Path) -> None:
 @output_file_option("report.html", "HTML file to write.")
 @_status_option
 def report(library: Path, output: Path, statuses: Sequence[Status]) -> None:
-    """Write a report of the matches, as one HTML file: by work, by host and over time.
+    """Write an HTML report of the matches by work, by host and over time.
 
     It needs Jinja: install crawler-dedup with the extra report.
 

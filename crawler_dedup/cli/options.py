@@ -49,8 +49,8 @@ answers_option = click.option(
     "-o",
     "folder",
     type=click.Path(file_okay=False, path_type=Path),
-    help="Folder where your answers (right or wrong) are saved.  [default: judged in the directory of the index, or in"
-    " DEDUP_DIR if the index is on a server]",
+    help="Folder where your answers (right or wrong) are saved.  [default: the folder `judged` in the directory of the"
+    " index, or in DEDUP_DIR if the index is on a server]",
 )
 jobs_option = click.option(
     "--jobs",

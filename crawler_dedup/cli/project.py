@@ -82,7 +82,7 @@ class TargetOptions:
         if needs_journal and not journals.files:
             raise DedupError(
                 f"There is no journal beside the index in {directory}: no crawl has written one, or DEDUP_JOURNAL"
-                " was empty or names another file (--journal names a file)."
+                " was empty or names another file. If there is such a file, name it with --journal."
             )
         return Target(index, directory, config, journals)
 

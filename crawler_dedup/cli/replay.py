@@ -46,12 +46,12 @@ class _Change:
 @json_option
 @settings_option("DEDUP_MAX_DISTANCE=3")
 def replay(index: Location | None, json: bool, settings: Sequence[str]) -> None:
-    """Try other settings on the dropped pages in WARC files.
+    """Try other settings on dropped pages that crawls have saved.
 
-    The pages are those that crawls with DEDUP_DROPPED_WARC have saved. For each, the decision is made twice with the index
-    as it is now: with the present settings, and with those of -s. The command lists what would change, by rule, with three
-    examples of each, and changes nothing. INDEX is the directory of the index, or its address on a server; without it, the
-    index of this Scrapy project is used.
+    The pages are those in the WARC files that crawls with DEDUP_DROPPED_WARC have written. For each, the decision is
+    made twice with the index as it is now: with the present settings, and with those of -s. The command lists what
+    would change, by rule, with three examples of each, and changes nothing. INDEX is the directory of the index, or its
+    address on a server; without it, the index of this Scrapy project is used.
 
     Only DEDUP_MAX_DISTANCE, DEDUP_NEVER_DROP and DEDUP_EXPIRE_DAYS can be tried: other settings change the signatures or
     scopes of kept pages, too, and these cannot be computed again, because the HTML of kept pages is not stored.

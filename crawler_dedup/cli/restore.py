@@ -56,7 +56,7 @@ _index_option = click.option(
     "--now",
     "spider",
     metavar="SPIDER",
-    help="Crawl at once with SPIDER: only the restored pages, also those of earlier calls, that it has not fetched yet.",
+    help="Crawl at once with SPIDER: the restored pages, also of earlier calls, that it has not fetched yet, and no others.",
 )
 @click.option("--follow", is_flag=True, help="With --now: follow the links of these pages, too.")
 @feed_options
@@ -81,14 +81,15 @@ def restore(  # noqa: PLR0913, PLR0917  (each is an option of the command)
 ) -> None:
     """Undo wrong drops, and let the next crawl request the pages again.
 
-    URLS are the addresses of dropped pages; the options select drops in the journal, the record of drops. These pages are
-    never dropped as duplicates from now on (as after `crawler-dedup keep`), and the next crawl with the same spider
-    requests them first, with the callback that they had. Later crawls request a page again until its callback and its items
-    went well, it answers 404 or 410, or it has failed three times. `crawler-dedup keep URL --undo` takes all of this back.
+    URLS are the addresses of dropped pages; the options select drops in the journal, the record of drops. These pages
+    are never dropped as duplicates from now on (as after `crawler-dedup keep`), and the next crawl with the same spider
+    requests them first, with the callback that they had. Later crawls request a page again until its callback and its
+    items have gone well, or it has answered 404 or 410, or has failed three times. `crawler-dedup keep URL --undo`
+    takes all of this back.
 
-    --now writes the items of the pages to the feeds and pipelines of the project and to the files of -o
-    and -O. Their links are left to later crawls, unless --follow is given. -s then sets any setting of Scrapy or of the
-    filter.
+    With --now SPIDER, the pages are crawled at once, and their items go to the feeds and pipelines of the project and
+    to the files of -o and -O. Their links are left to later crawls, unless --follow is given. With --now, -s sets any
+    setting of Scrapy or of the filter.
 
     Exit status 0: all were restored. 1: some cannot be restored, or were not dropped.
 
@@ -102,7 +103,9 @@ def restore(  # noqa: PLR0913, PLR0917  (each is an option of the command)
     if not selects and spider is None:
         raise click.UsageError("Name the addresses of dropped pages, or options that select drops.")
     if spider is not None and (index or dry_run):
-        raise click.UsageError("--now crawls with the index of the project: leave out --index and --dry-run.")
+        raise click.UsageError(
+            "--now cannot be combined with --index or --dry-run: it crawls at once, with the index of the project."
+        )
     if spider is None and (arguments or feeds or follow):
         raise click.UsageError("-a, -o, -O and --follow are for the crawl of --now.")
     of_spider = parse_pairs(arguments, "spider argument", "section=city")
@@ -171,7 +174,7 @@ def _print_result(result: Restored, addresses: dict[str, str], *, is_on_stderr: 
         elif entry.request.left_out:
             names = printable(", ".join(entry.request.left_out))
             echo(
-                f"  The new request lacks {names}: of meta and cb_kwargs, only short JSON without passwords is recorded."
+                f"  The new request will not have {names}: only short JSON without passwords is recorded of meta and cb_kwargs."
             )
     for entry, reason in result.refused:
         click.echo(f"{printable(entry.url)} cannot be restored: {printable(reason)}", err=True)

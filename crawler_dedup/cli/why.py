@@ -44,14 +44,16 @@ _LISTED = 10
     is_flag=True,
     help="Fetch the page again, and compare it with the kept page that it duplicates, or with the most similar one.",
 )
-@click.option("--all", "everything", is_flag=True, help=f"List all duplicates, not only {_LISTED}.")
+@click.option(
+    "--all", "everything", is_flag=True, help=f"List all duplicates of the page, not only the first {_LISTED}."
+)
 @json_option
 @target_options
 def why(url: str, fetch: bool, everything: bool, json: bool, options: TargetOptions) -> None:
     """Explain why a page was kept, dropped or not checked.
 
-    URL is the address of the page as the crawl knew it (after redirections). The command says when the decision was made,
-    in which run, by which rule, and because of which other page; below it, what earlier runs have decided. INDEX is the
+    URL is the address of the page as the crawl knew it (after redirections). The command says when the decision was
+    made, in which run, by which rule, and because of which other page. Decisions of earlier runs follow. INDEX is the
     directory of the index, or its address on a server; without it, the index of this Scrapy project is used.
 
     Exit status 0: the page is known. 1: it is not. 2: index, journal or, with --fetch, a page cannot be read.
@@ -66,7 +68,7 @@ def why(url: str, fetch: bool, everything: bool, json: bool, options: TargetOpti
     target = options.find()
     history, config, damaged = _find_history(url, target)
     if history.url != without_credentials(url):
-        click.echo(f"The known address is {printable(history.url)}:", err=json)
+        click.echo(f"The page is known by another address, {printable(history.url)}:", err=json)
     print_damage(damaged)
     if not target.journals.files:
         click.echo(

@@ -178,7 +178,7 @@ def export_(library: Path, output: Path) -> None:
 def import_(file: Path, library: Path) -> None:
     """Add the works of an exported library to a library.
 
-    FILE is what `works export` has written. If the library has a work from a file with the same path, that is replaced.
+    FILE is what `works export` has written. A work of the library that came from a file with the same path is replaced.
 
     \b
     Examples:
@@ -203,13 +203,14 @@ def import_(file: Path, library: Path) -> None:
 def check(inputs: Sequence[str], library: Path, json: bool, jobs: int) -> None:
     """Find the pages that share passages with works of a library.
 
-    INPUT is a text, Markdown, HTML or EPUB file, a folder of them, a WARC, WACZ, JSON Lines or Parquet file, an address, a
-    text file that contains only addresses, or the directory of an index that was made with DEDUP_STORE_TEXT = True. Each
-    page is compared with all works; one that shares passages with a work is a match. Matches are stored in the directory of
-    the library; a match that is known is updated. In the output of --json, `start` and `end` are positions in the text of
-    the page, in characters, and `work_start` and `work_end` in that of the work.
+    INPUT is a text, Markdown, HTML or EPUB file, a folder of them, a WARC, WACZ, JSON Lines or Parquet file, an
+    address, a text file that contains only addresses, or the directory of an index that was made with DEDUP_STORE_TEXT
+    = True. Each page is compared with all works; a match is a page and a work that share passages. Matches are stored
+    in the directory of the library; a match that is known is updated. In the output of --json, `start` and `end` are
+    positions in the text of the page, in characters, and `work_start` and `work_end` in that of the work.
 
-    Exit status 0: there is no new match. 1: there are new matches. 2: there are none, and an input could not be read.
+    Exit status 0: no new match. 1: new matches, even if an input could not be read. 2: no new match, and an input could
+    not be read.
 
     \b
     Examples:

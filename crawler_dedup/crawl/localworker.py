@@ -90,7 +90,7 @@ class LocalWorker:
             threading.Thread(target=self._worker.do, args=(message, b""), name="crawler-dedup end", daemon=True).start()
         elif isinstance(message.job, (ExtractText, MakeOwnText)):
             assert self._loop is not None
-            late = Answer(message.number, Failure.of(TimeoutError("the text takes too long")))
+            late = Answer(message.number, Failure.of(TimeoutError("its text takes too long")))
             self._loop.call_later(self._worker.seconds, self._deliver, late)
             make = partial(TextMaker.do, self._worker, message, bytes(body))
             threading.Thread(target=make, name="crawler-dedup text", daemon=True).start()

@@ -223,7 +223,9 @@ class Workers:
                 await self.ask(Close(finished), bool)
         except (DedupError, TimeoutError) as error:
             reason = str(error) or "no answer in time"
-            message = "The end of the run could not be recorded, so that its last pages may be stored twice: %s"
+            message = (
+                "The end of the run could not be recorded: the next crawl may store its last pages a second time (%s)"
+            )
             self.monitor.log(logging.WARNING, message, reason)
         finally:
             self.kill()

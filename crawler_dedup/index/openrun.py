@@ -72,7 +72,8 @@ class OpenRun:
             pass  # and with it all that the run has settled
         except IndexUnusable as error:
             logger.warning(
-                "The end of the run could not be recorded, so that its last pages may be stored twice: %s", error
+                "The end of the run could not be recorded: the next crawl may store its last pages a second time (%s)",
+                error,
             )
         finally:
             self.store.close()

@@ -247,8 +247,8 @@ class JournalTable:
 
 def _explain(error: sqlite3.Error) -> DedupError:
     return DedupError(
-        f"The table of journal entries cannot be used: {error}. It is a temporary file as large as the journal;"
-        " SQLITE_TMPDIR names its directory."
+        f"The table of journal entries cannot be used: {error}. It is a temporary file as large as the journal:"
+        " if its disk is full, set the environment variable SQLITE_TMPDIR to a directory with more space."
     )
 
 

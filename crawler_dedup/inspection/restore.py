@@ -72,7 +72,7 @@ def restore(
             if request.method != "GET" and not is_stored(entry):
                 raise ValueError(f"it is the response to a {request.method}, and no WARC file has it.")
             if is_kept(entry):
-                raise ValueError("it was kept after this drop.")
+                raise ValueError("it need not be restored, because a later crawl has kept it.")
         except ValueError as error:
             refused.append((entry, str(error)))
             continue

@@ -291,7 +291,7 @@ def test_a_page_has_the_identifier_of_the_input(tmp_path: Path) -> None:
 
 def test_too_little_memory_is_refused_before_any_work(tmp_path: Path) -> None:
     sign([write_pages(tmp_path / "pages.jsonl", [Page("http://h/", article("x"))])], tmp_path / "signed")
-    with pytest.raises(DedupError, match=r"needs 283M of memory at least \(pages: 1\), 100M are allowed"):
+    with pytest.raises(DedupError, match=r"At least 283M of memory is needed \(pages: 1\), but 100M is allowed"):
         find(tmp_path / "signed", tmp_path / "decisions", memory=100 << 20)
 
 

@@ -29,8 +29,7 @@ def test_a_file_is_signed_searched_and_copied_by_one_command(tmp_path: Path) -> 
     (copy,) = job.glob("*/pages.jsonl")
     assert [json.loads(line)["url"] for line in copy.read_text("utf-8").splitlines()] == ["http://h/1", "http://h/3"]
     assert (
-        "3 pages of 1 file, of which 1 had been signed before."
-        in invoke("batch", "run", source, "-o", job, "-j", 1).output
+        "3 pages of 1 file; 1 file had been signed before." in invoke("batch", "run", source, "-o", job, "-j", 1).output
     )
 
 

@@ -51,7 +51,7 @@ def precision_line(right: int, answered: int) -> str:
 def test_answers_are_recorded_and_their_precision_is_printed_with_its_interval(dropped: Path) -> None:
     result = judge(dropped, "y\nn\ny\ny\ny\ny\n")
     assert list(answers(dropped / "judged").values()) == [1, 0, 1, 1, 1, 1]
-    assert len(re.findall(r"`crawler-dedup separate http\S+ http\S+` \(another", result.stdout)) == 1
+    assert len(re.findall(r"`crawler-dedup separate http\S+ http\S+` \(the page", result.stdout)) == 1
     precision_lines = [line for line in result.stdout.splitlines() if "Precision" in line]
     expected = [precision_line(right, answered) for right, answered in ((1, 1), (1, 2), (2, 3), (3, 4), (4, 5), (5, 6))]
     assert [line[line.index("Precision") :] for line in precision_lines] == expected
@@ -190,4 +190,4 @@ def test_what_was_judged_in_a_project_can_be_evaluated_there(tmp_path: Path) -> 
 
 
 def test_without_answers_there_is_nothing_to_evaluate(tmp_path: Path) -> None:
-    assert "`crawler-dedup judge` makes one" in printed_text(invoke("evaluate", tmp_path / "none", status=2))
+    assert "`crawler-dedup judge` writes such a folder" in printed_text(invoke("evaluate", tmp_path / "none", status=2))

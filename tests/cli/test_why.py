@@ -221,7 +221,10 @@ def test_for_an_unknown_address_the_intended_one_or_all_that_may_be_are_reported
         "http://A.org/Kept#top",
         "http://u:p@a.org/kept/index.html",
     ):
-        assert lines(why(typed, index))[:2] == [f"The known address is {KEPT}:", f"{KEPT} is kept: “Article 1”"]
+        assert lines(why(typed, index))[:2] == [
+            f"The page is known by another address, {KEPT}:",
+            f"{KEPT} is kept: “Article 1”",
+        ]
     assert f"{COPY} was dropped" in why(f"{COPY}/", index).stdout
     assert json_lines("why", "https://www.a.org/kept/", index, "--json")[0]["url"] == KEPT
     check_pages(index, {f"{KEPT}/": article(7)}, journal=SECOND)
@@ -300,7 +303,7 @@ def test_an_incomplete_line_is_reported_and_the_rest_is_read(index: Path) -> Non
     (index / FIRST).write_bytes(whole + whole[:60])
     result = why(COPY, index)
     assert result.stdout.startswith(f"{COPY} was dropped")
-    assert result.stderr == f"{index / FIRST} holds a line that is damaged or cut off; the rest was read.\n"
+    assert result.stderr == f"{index / FIRST}: 1 line is damaged or cut off; the rest was read.\n"
 
 
 def test_a_journal_of_an_older_schema_is_reported_in_a_sentence(index: Path) -> None:

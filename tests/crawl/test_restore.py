@@ -82,7 +82,7 @@ def test_a_restored_page_is_crawled_with_its_links_and_kept_from_then_on(places:
         assert crawl(directory)[0] == sorted([*KEPT, *RESTORED])
         assert site.paths()[0] == "/"
         assert f"An override applies to this page: keep {url}.\n{url} is kept" in why(directory, url)
-        assert "it was kept after this drop" in command(directory, "restore", url).stderr
+        assert "a later crawl has kept it" in command(directory, "restore", url).stderr
 
 
 def why(directory: Path, url: str) -> str:
@@ -384,14 +384,14 @@ def test_what_cannot_be_restored_is_said(tmp_path: Path) -> None:
         assert preview.stdout.splitlines()[-1] == "1 page would be restored with the next crawl."
         assert restorations_left(tmp_path) == []
         done = invoke("restore", f"{site.url}/a", f"{site.url}/post", f"{site.url}/kept", *index, status=1)
-        assert "  The new request lacks pair: of meta and cb_kwargs, only short JSON" in done.stdout
+        assert "  The new request will not have pair: only short JSON" in done.stdout
         assert done.stderr.splitlines()[-2:] == [
             f"{site.url}/post cannot be restored: it is the response to a POST, and no WARC file has it.",
             f"{site.url}/kept cannot be restored: no journal says that it was dropped.",
         ]
         assert restorations_left(tmp_path) == [("a", 0)]
     assert "Name the addresses" in invoke("restore", *index, status=2).stderr
-    assert "leave out --index" in invoke("restore", "--now", "news", *index, status=2).stderr
+    assert "--now cannot be combined with --index" in invoke("restore", "--now", "news", *index, status=2).stderr
     assert "'JOBDIR' is not a setting" in invoke("restore", "--now", "news", "-s", "JOBDIR", status=2).stderr
     assert "'x' is not a spider argument" in invoke("restore", "--now", "news", "-a", "x", status=2).stderr
     refused = invoke("restore", f"{site.url}/a", "-s", "LOG_LEVEL=INFO", *index, status=2).stderr

@@ -215,7 +215,9 @@ def test_no_second_process_opens_an_index_whose_locks_the_first_does_not_share(
     with running_program(_INSERT, directory) as first:
         for name in names:
             (directory / name).unlink()
-        with pytest.raises(IndexUnusable, match=r"is open in another process, but .*\.mdb is missing or empty"):
+        with pytest.raises(
+            IndexUnusable, match=r"is open in another process, but these files are missing or empty: .*\.mdb"
+        ):
             SignatureIndex.open(directory)
         assert ask(first, "5") == "IndexGone"
     with SignatureIndex.open(directory) as index:

@@ -48,4 +48,6 @@ def format_of(path: Path) -> str:
     """Return the format to which the suffix of a file belongs; raise :class:`DedupError` if there is none."""
     if input_format := find_format(path):
         return input_format
-    raise DedupError(f"{path}: the name shows no known format ({', '.join(_SUFFIXES)}): name it with --format.")
+    raise DedupError(
+        f"{path}: its name does not show the format (it may end with {', '.join(_SUFFIXES)}): name the format with --format."
+    )

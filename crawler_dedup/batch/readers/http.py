@@ -142,7 +142,7 @@ def decode_body(body: bytes, fields: Fields, most: int) -> bytes:
         is_understood &= bool(decoded)
         body = decoded or body
     if not is_understood and not _is_text(body):
-        raise ValueError("encoded in an unknown way")
+        raise ValueError("unknown Content-Encoding")
     return body[:most]
 
 

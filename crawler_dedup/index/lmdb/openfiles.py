@@ -93,8 +93,9 @@ class OpenFiles:
             if not missing:
                 return
         raise IndexUnusable(
-            f"The index in {self._directory} is open in another process, but {' and '.join(missing)} is missing or"
-            " empty. End that process first: two that do not share their locks would damage the index."
+            f"The index in {self._directory} is open in another process, but these files are missing or empty:"
+            f" {', '.join(missing)}. End that process first: two processes that do not share their locks would damage the"
+            " index."
         )
 
     def _join_to_read(self) -> IO[bytes] | None:
