@@ -152,7 +152,7 @@ class Deduplicator:
         return self._opened.is_emptied
 
     @property
-    def scheme(self) -> str:
+    def scheme_description(self) -> str:
         """The signature scheme in a few words."""
         has_distance = self.signer.scheme.name == SimHash.name
         return self.config.scheme + (f", distance {self.config.max_distance}" if has_distance else "")

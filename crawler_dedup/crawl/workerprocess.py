@@ -24,7 +24,7 @@ from crawler_dedup.errors import DedupError
 from crawler_dedup.system.channel import HEAD, Failure
 from crawler_dedup.worker.messages import Answer, LogLine, Ready
 
-WORKER = "crawler_dedup.worker.process"
+WORKER = "crawler_dedup.worker.main"
 """The module that workers run."""
 TRIED_AGAIN, UNCHECKED = "tried again", "passes unchecked"
 """What happens with a page of a process that has died."""
@@ -102,7 +102,7 @@ def decode(message: bytes) -> Received:
 
 
 class ChildProcess:
-    """A worker process (:mod:`crawler_dedup.worker.process`). Belongs to one event loop, once it is attached to it.
+    """A worker process (:mod:`crawler_dedup.worker.main`). Belongs to one event loop, once it is attached to it.
 
     The process is ended with SIGKILL: what it has to store is stored when it has answered.
 

@@ -1,4 +1,4 @@
-"""The workers of a crawl (:mod:`crawler_dedup.worker.process`): they sign its pages, and decide about them.
+"""The workers of a crawl (:mod:`crawler_dedup.worker.main`): they sign its pages, and decide about them.
 
 If a worker dies, another one gets the jobs that it has not answered, except for a page on which two have died.
 """

@@ -142,7 +142,7 @@ class Selector:
             if False not in [next(are_repeated) for _ in compared_lines(block)]
         }
 
-    def _group(self, places: Iterable[int], attribute: Literal["group", "place"]) -> dict[int, list[int]]:
+    def _group(self, places: Iterable[int], attribute: Literal["group", "path_kind"]) -> dict[int, list[int]]:
         """Return *places* by this attribute of their blocks."""
         groups = defaultdict[int, list[int]](list)
         for place in places:
@@ -174,24 +174,26 @@ class Selector:
     def _find_headings(self, chosen: Sequence[int], content: Iterable[int]) -> Iterator[int]:
         """Yield the last heading before each *chosen* block, with little text between the two.
 
-        It is a link, as the title of an entry is, or in the same place as another *chosen* heading.
+        It is a link, as the title of an entry is, or has the same kind of path as another *chosen* heading.
         """
         blocks, candidates = self._blocks, {place for place in content if self._blocks[place].level}
-        places = {blocks[place].place for place in chosen if blocks[place].level}
+        kinds = {blocks[place].path_kind for place in chosen if blocks[place].level}
         for before, after in pairwise([-1, *chosen]):
             for place in candidates.intersection([at for at in range(before + 1, after) if blocks[at].level][-1:]):
-                is_title = blocks[place].place in places or 2 * blocks[place].linked >= blocks[place].size
+                is_title = blocks[place].path_kind in kinds or 2 * blocks[place].linked >= blocks[place].size
                 if is_title and self.size_of(range(place + 1, after)) <= _GAP:
                     yield place
 
     def _find_series(self, chosen: Set[int], content: Iterable[int]) -> set[int]:
         """Return the blocks of *content* between *chosen* ones, in places whose blocks belong to these."""
         begin, end = min(chosen), max(chosen)
-        series = self._group([at for at in content if begin <= at <= end and self._blocks[at].place], "place").values()
+        series = self._group(
+            [at for at in content if begin <= at <= end and self._blocks[at].path_kind], "path_kind"
+        ).values()
         return set().union(*[same for same in series if len(same) >= _SERIES and self._belong_to(chosen, same)])
 
     def _belong_to(self, chosen: Set[int], same: Sequence[int]) -> bool:
-        """Return whether half of the *same*, blocks in one place, are *chosen*, or they are different texts or links."""
+        """Return whether half of the *same* (one kind of path) are *chosen*, or they are different texts or links."""
         size, linked = self.size_of(same), sum([self._blocks[at].linked for at in same])
         is_list = self._elements.tags[self._blocks[same[0]].group] in LISTS and not self._are_links
         is_kind = is_list if 2 * linked >= size else size >= _LABEL * len(same)
@@ -208,7 +210,7 @@ class Selector:
         ends = pairwise([*sorted(chosen), len(blocks)])
         first = {next((at for at in range(begin + 1, end) if blocks[at].level), -1) for begin, end in ends}
         titles = set[int]()
-        for same in self._group(links, "place").values():
+        for same in self._group(links, "path_kind").values():
             if same[0] in first and len({blocks[at].text for at in same}) >= _SERIES and self.size_of(same) >= least:
                 titles.update(same)
         return titles
@@ -227,7 +229,7 @@ class Selector:
         a paragraph beside it or with notes.
         """
         before = self._blocks[text[0] - 1]
-        are_notes = not any(self._blocks[at].place for at in text)  # their links lead back into the text
+        are_notes = not any(self._blocks[at].path_kind for at in text)  # their links lead back into the text
         is_text = 2 * sum([self._blocks[at].linked for at in text]) < self.size_of(text)
         is_beside = before.group == self._page.outline.parents[group]
         return (is_text and (is_beside or are_notes)) or before.level > 0 or before.text.endswith(_COLONS)

@@ -101,14 +101,14 @@ class BlockReader:
         # For each element that begins and ends a block, by its number:
         self.parents = [_ROOT]
         self._groups = [_ROOT]
-        # Number of the list around it, level of the heading around it, its place, its row and its cell there; 0: there is
-        # none. Whether it has lines.
+        # Number of the list around it, level of the heading around it, the kind of its path, its row and its cell
+        # there; 0: there is none. Whether it has lines.
         self._around = [(0, 0, 0, 0, 0, False)]
         self._cells = Counter[int]()  # of each row
         self._labels: dict[int, int] = {}  # the last <dt> in each element
 
         self._hosts, self._swallowed, self._revealed = hosts, swallowed, revealed
-        self._known_places: dict[tuple[int, str], int] = {}
+        self._known_kinds: dict[tuple[int, str], int] = {}
         self._parts: list[str] = []
         self._link_begins: int | None = None  # where in the parts; None outside links
         self._leads_away = False  # whether a link since the last block leads to another page
@@ -219,11 +219,11 @@ class BlockReader:
         self._end_block(self._enter(drawing, _DRAWING, parent))
 
     def _enter(self, element: HtmlElement, tag: str, parent: int) -> int:
-        parents, known = self.parents, self._known_places
+        parents, known = self.parents, self._known_kinds
         number = len(parents)
-        around, level, place, row, cell, has_lines = self._around[parent]
+        around, level, path_kind, row, cell, has_lines = self._around[parent]
         parents.append(parent)
-        place = known.setdefault((place, tag), len(known) + 1)
+        path_kind = known.setdefault((path_kind, tag), len(known) + 1)
         if self.elements is not None:
             self.elements.add(element, tag, parent)
         if tag in _DETERMINING:
@@ -240,7 +240,7 @@ class BlockReader:
                 cell = self._cells[row]
             level, has_lines = _HEADINGS.get(tag, level), has_lines or tag == _LINES
         self._groups.append(around or (parent if tag in _PARAGRAPHS else number))
-        self._around.append((around, level, place, row, cell, has_lines))
+        self._around.append((around, level, path_kind, row, cell, has_lines))
         return number
 
     def _turn(self, state: Concealment) -> None:
@@ -264,16 +264,16 @@ class BlockReader:
             self._hidden_begins = 0  # it goes on in the next block
         text = shown = join_parts(parts)
         if size := size_in_letters(text):  # 0: no text, or only characters that change no word
-            _, level, place, row, cell, has_lines = self._around[number]
+            _, level, path_kind, row, cell, has_lines = self._around[number]
             linked, has_words = 0, False
             if links:
                 linked = min(size_of_links(parts, links, text, size), size)
-                place = place if self._leads_away else 0
+                path_kind = path_kind if self._leads_away else 0
                 has_words = linked < size and has_words_beside(parts, links)
             if hidden:
                 shown = join_parts(leave_out(parts, hidden))
             block = make_block(
-                (text, size, linked, self._groups[number], shown, level, place, has_lines, row, cell, (), has_words)
+                (text, size, linked, self._groups[number], shown, level, path_kind, has_lines, row, cell, (), has_words)
             )
             self.blocks.append(block._replace(lines=read_lines(block, parts, links, hidden)) if has_lines else block)
             if self.elements is not None:

@@ -139,7 +139,7 @@ def pack_blocks(
             traits |= _NAME * _is_name(plain, plain_title, names, title_units if block.level else frozenset())
         if block.shown != block.text:
             traits |= _HIDDEN
-        if block.linked >= block.size and block.place:
+        if block.linked >= block.size and block.path_kind:
             traits |= _LINKED
         noted[place] = rows.add(line, block, traits)
         if "/" in plain and block.size <= MAX_ADDRESS_LINE and (address := _ADDRESS_AT_END.search(block.text)):

@@ -36,7 +36,8 @@ def find_continuations(page: Outline, main: range, texts: Mapping[int, int], nam
 
     Together they are shorter than it, and each has a paragraph that is hardly shorter than its paragraphs are on average.
     They are below the name of the page, and above the heading of something else, which is unlike the headings within the
-    main text. They are in the same place as a part of it, or, above it, in elements around it, or, below it, in siblings.
+    main text. They have the same kind of path as a part of it, or are above it in elements around it, or below it in
+    siblings.
     """
     if all(group in main for group in texts):
         return set()
@@ -46,23 +47,23 @@ def find_continuations(page: Outline, main: range, texts: Mapping[int, int], nam
     begin = next((at for at in range(last, -1, -1) if blocks[at] is name or blocks[at].level == 1), None)
     if begin is None:
         return set()
-    places = {block.place for block in own if block.group in texts} - {0}
-    known = {block.place for block in own[1:] if block.level}
-    above = {block.place for block in blocks[begin + 1 : first] if block.level}
-    if own[0].level and own[0].place in above - known:
+    kinds = {block.path_kind for block in own if block.group in texts} - {0}
+    known = {block.path_kind for block in own[1:] if block.level}
+    above = {block.path_kind for block in blocks[begin + 1 : first] if block.level}
+    if own[0].level and own[0].path_kind in above - known:
         begin = first  # above are other articles
     else:
         known |= above
     rest = range(last + 1, len(blocks))
-    end = next((at for at in rest if blocks[at].level and blocks[at].place not in known), len(blocks))
+    end = next((at for at in rest if blocks[at].level and blocks[at].path_kind not in known), len(blocks))
     around, parent = elements_around(main.start, parents), parents[main.start]
     paragraphs = [block.size for block in own if block.size >= LONG and not block.level]
     least = max(ENOUGH, _SAME_KIND * sum(paragraphs) / max(1, len(paragraphs)))
     groups = {
         group
-        for at, (_, size, _, group, _, _, place, *_) in enumerate(blocks[begin:end], begin)
+        for at, (_, size, _, group, _, _, kind, *_) in enumerate(blocks[begin:end], begin)
         if size >= least and group in texts and group not in main
-        if place in places
+        if kind in kinds
         or (at < first and group in around)
         or (at > last and parent in (parents[group], parents[parents[group]]))
     }

@@ -190,20 +190,20 @@ def _without_repeated(blocks: Iterable[Block]) -> list[Block]:
 def _find_series(blocks: Iterable[Block]) -> tuple[dict[int, Block], dict[int, Block]]:
     """Return the *blocks* that make up series, by their identity: first those that are not links, then links.
 
-    A list of articles or products consists of series: blocks in the same place of repeated elements, whose texts differ
-    and are longer than the entries of a menu.
+    A list of articles or products consists of series: blocks in repeated elements, with the same kind of path, whose texts
+    differ and are longer than the entries of a menu.
     """
-    places: dict[int, tuple[list[Block], list[Block]]] = {}
+    by_kind: dict[int, tuple[list[Block], list[Block]]] = {}
     for block in blocks:
-        kinds = places.get(block.place)
+        kinds = by_kind.get(block.path_kind)
         if kinds is None:
-            kinds = places[block.place] = [], []
+            kinds = by_kind[block.path_kind] = [], []
         kinds[2 * block.linked > block.size].append(block)
     details: dict[int, Block] = {}
     titles: dict[int, Block] = {}
-    if references := places.pop(0, None):
+    if references := by_kind.pop(0, None):
         details.update(_series_of(references[0], _DETAIL))
-    for texts, links in places.values():
+    for texts, links in by_kind.values():
         if len(texts) >= _SERIES:
             details.update(_series_of(texts, _DETAIL))
         if len(links) >= _SERIES:
@@ -212,7 +212,7 @@ def _find_series(blocks: Iterable[Block]) -> tuple[dict[int, Block], dict[int, B
 
 
 def _series_of(members: list[Block], least: int) -> dict[int, Block]:
-    """Return *members*, blocks in the same place, by identity if they are a series; *least*: their letters on average."""
+    """Return *members*, of one kind of path, by identity if they are a series; *least*: their letters on average."""
     different = {block.text: block.size for block in members}
     is_long_enough = sum(different.values()) >= least * len(different)
     if not is_long_enough or len(different) < max(_SERIES, _DIFFERENT * len(members)):

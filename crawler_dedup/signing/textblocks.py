@@ -27,8 +27,8 @@ class Block(NamedTuple):
             for a paragraph or a heading, the element around it; else its own element.
         shown: the text without the parts in hidden elements (:mod:`crawler_dedup.signing.hidden`).
         level: 1 (``<h1>``) to 6 for a heading, else 0.
-        place: a number that is the same for all blocks whose elements have the same names, up to the root: the titles of
-            a list, the cells of a table. 0 if the block has links and all of them lead to places in the same page.
+        path_kind: a number that is the same for all blocks whose elements have the same names, up to the root: the titles
+            of a list, the cells of a table. 0 if the block has links and all of them lead to places in the same page.
         is_preformatted: whether it has lines.
         row: number of the row of a table, or of the label in a list of labels with values, that it belongs to; 0: none.
         cell: number of the cell in that row, counted from 1; 0: none.
@@ -42,7 +42,7 @@ class Block(NamedTuple):
     group: int
     shown: str
     level: int = 0
-    place: int = 0
+    path_kind: int = 0
     is_preformatted: bool = False
     row: int = 0
     cell: int = 0

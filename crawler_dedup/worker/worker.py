@@ -110,8 +110,8 @@ class Worker(TextMaker):
     def ready(self) -> Ready:
         """What the crawl is told of the index."""
         opened = self._deduplicator
-        name, tokenizer = opened.index.name, opened.config.tokenizer
-        return Ready(name, self._pages, opened.scheme, tokenizer, opened.has_emptied_index, opened.lock_file)
+        name, scheme = opened.index.name, opened.scheme_description
+        return Ready(name, self._pages, scheme, opened.config.tokenizer, opened.has_emptied_index, opened.lock_file)
 
     def do(self, message: Message, body: bytes) -> None:
         self._deduplicator.set_stored_until(message.stored_until)

@@ -32,7 +32,7 @@ _PIECE = re.compile(rf"(?:[^\W_{UNSPACED_RANGES}][{MARKS_RANGES}]*|[{UNSPACED_RA
 _OTHER_WORD = re.compile(rf"{LETTER}+|[{UNSPACED_RANGES}]")
 _SLICE = 1 << 14
 """Number of characters that are read at a time: the interpreter lock is held for each."""
-_NO_PLACES = np.zeros(0, dtype=np.int64)
+_NO_POSITIONS = np.zeros(0, dtype=np.int64)
 
 
 @dataclass(frozen=True)
@@ -42,12 +42,12 @@ class Letters:
     Attributes:
         scheme: what a letter is.
         codes: one byte for each letter, shape (letters,).
-        places: the place in the text of the character of each letter, ascending, shape (letters,).
+        positions: the position in the text of the character of each letter, ascending, shape (letters,).
     """
 
     scheme: Scheme
     codes: NDArray[np.uint8]
-    places: Positions
+    positions: Positions
 
     def choose_runs(self) -> Pieces:
         """Choose the runs by which passages are found: at least one in each passage of 27 initials, or of 90 letters."""
@@ -57,10 +57,10 @@ class Letters:
 
 @dataclass(frozen=True)
 class _PlainText:
-    """A normalised text with the place in the original text of each of its characters."""
+    """A normalised text with the position in the original text of each of its characters."""
 
     text: str
-    places: Positions
+    positions: Positions
 
 
 def find_scheme(text: str) -> Scheme:
@@ -81,7 +81,7 @@ def read_letters(text: str, schemes: Sequence[Scheme]) -> list[Letters]:
 def _normalise(text: str) -> _PlainText:
     parts = [_normalise_slice(text, at) for at in range(0, len(text), _SLICE)]
     return _PlainText(
-        "".join([part.text for part in parts]), np.concatenate([_NO_PLACES, *(part.places for part in parts)])
+        "".join([part.text for part in parts]), np.concatenate([_NO_POSITIONS, *(part.positions for part in parts)])
     )
 
 
@@ -98,17 +98,17 @@ def _normalise_slice(text: str, at: int) -> _PlainText:
 
 
 def _read_initials(plain: _PlainText) -> Letters:
-    codes, positions = locate_initials(plain.text)
-    return Letters("pinyin", codes, plain.places[positions])
+    codes, indexes = locate_initials(plain.text)
+    return Letters("pinyin", codes, plain.positions[indexes])
 
 
 def _read_characters(plain: _PlainText) -> Letters:
     codes = np.frombuffer(plain.text.encode("utf-32-le", "surrogatepass"), dtype="<u4")
-    positions = np.flatnonzero(codes > ord(" "))
-    codes = codes[positions]
+    indexes = np.flatnonzero(codes > ord(" "))
+    codes = codes[indexes]
     times = count_letters(codes)
     folded = (codes ^ codes >> 8).astype(np.uint8)  # different for all letters of most alphabets
-    return Letters("winnowing", np.repeat(folded, times), plain.places[np.repeat(positions, times)])
+    return Letters("winnowing", np.repeat(folded, times), plain.positions[np.repeat(indexes, times)])
 
 
 _MAX_PAIRS = 1 << 18  # of equal runs in a text and in all works
@@ -195,10 +195,10 @@ def compare(text: Letters, work: Letters, runs: EqualRuns, effort: float) -> Com
         covered[work_start : work_last + 1] = True
         passages.append(
             Passage(
-                int(text.places[start]),
-                int(text.places[last]) + 1,
-                int(work.places[work_start]),
-                int(work.places[work_last]) + 1,
+                int(text.positions[start]),
+                int(text.positions[last]) + 1,
+                int(work.positions[work_start]),
+                int(work.positions[work_last]) + 1,
             )
         )
     return Comparison(passages, letters / len(text.codes), float(covered.mean())) if passages else None

@@ -192,7 +192,7 @@ class Library:
     def add(self, signed: SignedWork) -> None:
         """Add a work, or replace the earlier state of the work from the same file."""
         document, letters = signed.document, signed.letters
-        gaps = np.diff(letters.places, prepend=0).astype("<u4")
+        gaps = np.diff(letters.positions, prepend=0).astype("<u4")
         values = {
             "source": signed.source,
             "title": escape_surrogates(document.title) or Path(signed.source.removesuffix(".gz")).stem,
@@ -266,8 +266,8 @@ class Library:
         if len(gaps) != 4 * len(codes):
             raise DedupError(f"{self._database.path} is damaged: the letters of work {number} have no positions.")
         # Adding 32-bit numbers up would hold the interpreter lock.
-        places = np.cumsum(np.frombuffer(gaps, dtype="<u4").astype(np.int64))
-        return Letters(cast("Scheme", scheme), np.frombuffer(codes, dtype=np.uint8), places)
+        positions = np.cumsum(np.frombuffer(gaps, dtype="<u4").astype(np.int64))
+        return Letters(cast("Scheme", scheme), np.frombuffer(codes, dtype=np.uint8), positions)
 
     def _ask(self, statement: str, *values: Any) -> list[Row]:
         with self._database.errors_as_sentences():

@@ -38,7 +38,7 @@ def test_a_crawl_loads_no_parser_rules_or_index_and_few_lines(tmp_path: Path) ->
     crawl = crawl_pages(tmp_path, pages, LOADED, {"DEDUP_TOKENIZER": "auto"}, fresh=True)
     assert verdicts(crawl) == verdicts_of("new", pages)
     (modules,) = crawl.notes
-    unwanted = "deduplicator|difference|index|rules|signing|worker.(worker|process)|crawl.localworker|permutedtables"
+    unwanted = "deduplicator|inspection|index|rules|signing|worker.(worker|main)|crawl.localworker|permutedtables"
     assert [name for name in modules if re.match(rf"crawler_dedup\.({unwanted})\b", name)] == []
     libraries = {
         "lmdb",

@@ -30,8 +30,8 @@ from crawler_dedup.errors import DedupError, IndexGone, IndexUnusable
 from crawler_dedup.signing.extractors import extract_with_trafilatura
 from crawler_dedup.signing.parsing import parse
 from crawler_dedup.signing.signer import Signer
+from crawler_dedup.worker.main import LOADING_SECONDS
 from crawler_dedup.worker.messages import ExtractText
-from crawler_dedup.worker.process import LOADING_SECONDS
 from tests.support.odd_extractor import HANGS_ONCE_LOADED
 from tests.support.processes import still_running
 from tests.support.prose import html, prose
@@ -154,7 +154,7 @@ ALWAYS = [("idle", kill), ("receiving", stop), ("signing", kill), ("answering", 
         for act in (kill, crash, stop)
     ],
 )
-@pytest.mark.parametrize("workers", [{"timeout": 1.0}], indirect=True)
+@pytest.mark.parametrize("workers", [{"timeout": 4.0}], indirect=True)
 def test_no_page_is_lost_when_a_worker_is_killed_or_stopped(phase: str, act: Act, workers: Workers) -> None:
     workers.silence_seconds = 2.0  # of a stopped one
 

@@ -118,16 +118,16 @@ def test_an_element_that_contains_no_whole_page_or_less_than_the_rest_is_not_rea
         assert not {"Harbour", "About me"} & {*read}
 
 
-def test_blocks_in_elements_with_the_same_names_have_the_same_place() -> None:
+def test_blocks_in_elements_with_the_same_names_have_the_same_kind_of_path() -> None:
     page = "<ul><li><h3>a</h3>b</li><li><h3>c</h3>d</li></ul><ol><li><h3>e</h3></li></ol>"
-    places = {block.text: block.place for block in blocks(page)}
-    assert places["a"] == places["c"] != places["b"] == places["d"]
-    assert places["e"] not in (places["a"], places["b"])
+    kinds = {block.text: block.path_kind for block in blocks(page)}
+    assert kinds["a"] == kinds["c"] != kinds["b"] == kinds["d"]
+    assert kinds["e"] not in (kinds["a"], kinds["b"])
 
 
-def test_a_block_that_links_only_within_the_page_has_no_place() -> None:
+def test_a_block_that_links_only_within_the_page_has_no_kind_of_path() -> None:
     markup = "<p><a href=#x>a</a></p><p><a href=/x>b</a></p><p>c</p><p><a href=#x>d</a> <a href=/y>e</a></p>"
-    assert [block.place == 0 for block in blocks(markup)] == [True, False, False, False]
+    assert [block.path_kind == 0 for block in blocks(markup)] == [True, False, False, False]
 
 
 # Links

@@ -35,7 +35,7 @@ _MODULES = {
     "scrapy.spidermiddlewares": "depth httperror metacopy referer start urllength",
     "twisted.internet": "asyncioreactor",
     "crawler_dedup": "addon cli.drops cli.index cli.why crawl.workerprocess index.redis.index middleware settling"
-    " worker.process",
+    " worker.main",
     "numpy": "ma",
 }
 _PRELOADED = ["pytest", *(f"{package}.{module}" for package, modules in _MODULES.items() for module in modules.split())]
@@ -45,7 +45,7 @@ None of these modules starts a thread or installs a reactor (with Scrapy 2.13, t
 tests.
 """
 _PYTHON = sys.executable
-_WORKER = "crawler_dedup.worker.process"
+_WORKER = "crawler_dedup.worker.main"
 
 
 def serve() -> None:

@@ -109,13 +109,13 @@ def test_the_cost_of_a_text_does_not_grow_with_more_works(tmp_path: Path, monkey
 
 
 @given(st.text(st.sampled_from("aZé\u0301ｶﾞか茶館ﷺ\u00ad ,。\u0e01\u0e31กŒ\ud800\0"), max_size=200))
-def test_letters_have_ascending_places_in_the_text(text: str) -> None:
+def test_letters_have_ascending_positions_in_the_text(text: str) -> None:
     for letters in read_letters(text, ["pinyin", "winnowing"]):
-        places = letters.places
-        assert len(places) == len(letters.codes)
-        assert (np.diff(places) >= 0).all()
-        assert not len(places) or 0 <= places[0] <= places[-1] < len(text)
-        assert all(not text[place].isspace() for place in places)
+        positions = letters.positions
+        assert len(positions) == len(letters.codes)
+        assert (np.diff(positions) >= 0).all()
+        assert not len(positions) or 0 <= positions[0] <= positions[-1] < len(text)
+        assert all(not text[position].isspace() for position in positions)
 
 
 def test_the_scheme_is_that_of_most_words() -> None:
