@@ -57,7 +57,11 @@ class ComparedPair(PagePair):
         """The places from the heading that names the page to the end of the main text."""
         if not self._main:
             return range(0)
-        names = [place for place in range(self._main[0]) if self._blocks[place].traits & _NAMED == _NAMED]
+        before, common = (
+            self._blocks[: self._main[0]],
+            self.site_of_new.common,
+        )  # the site's name is a part of the title, too
+        names = [at for at, block in enumerate(before) if block.traits & _NAMED == _NAMED and block.hash not in common]
         return range(max(names, default=self._main[0]), self._main[-1] + 1)
 
     @cached_property
@@ -172,9 +176,9 @@ class ComparedPair(PagePair):
     def _states(self) -> frozenset[int]:
         """The places of short blocks that many pages of the site have: labels, or states.
 
-        They are from the heading on; on thin pages, and on a page that is visited again, anywhere. Links are none, except
-        around the main text. Blocks with a digit are elsewhere only if the kept page lacks several: they are values of a
-        table, not the date in a frame.
+        They are around the main text and, on one host, below it; on thin pages and pages that are visited again, anywhere.
+        Links are none, except around the main text. Blocks with a digit are elsewhere only if the kept page lacks several:
+        they are values of a table, not the date in a frame.
         """
         blocks, common = self._blocks, self.site_of_new.common
         states = [
@@ -187,8 +191,9 @@ class ComparedPair(PagePair):
             return frozenset(states)
         values = [place for place in states if blocks[place].traits & _NUMBER and not self._is_there(blocks[place])]
         values = values if len(values) >= limits.ANOTHER_FRAME else []
-        labels = [place for place in states if place >= self._near.start and not blocks[place].traits & _NUMBER]
-        return frozenset([place for place in states if place in self._near]).union(labels, values)
+        labels = [place for place in states if not blocks[place].traits & _NUMBER] if self.same_host else []
+        below = [place for place in labels if place >= self._near.start]
+        return frozenset([place for place in states if place in self._near]).union(below, values)
 
     @cached_property
     def _takes_turns(self) -> bool:
