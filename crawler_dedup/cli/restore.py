@@ -174,7 +174,8 @@ def _print_result(result: Restored, addresses: dict[str, str], *, is_on_stderr: 
         elif entry.request.left_out:
             names = printable(", ".join(entry.request.left_out))
             echo(
-                f"  The new request will not have {names}: only short JSON without passwords is recorded of meta and cb_kwargs."
+                f"  The new request will not have {names}: of meta and cb_kwargs, only short JSON without passwords is"
+                " recorded."
             )
     for entry, reason in result.refused:
         click.echo(f"{printable(entry.url)} cannot be restored: {printable(reason)}", err=True)

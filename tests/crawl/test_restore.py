@@ -384,7 +384,7 @@ def test_what_cannot_be_restored_is_said(tmp_path: Path) -> None:
         assert preview.stdout.splitlines()[-1] == "1 page would be restored with the next crawl."
         assert restorations_left(tmp_path) == []
         done = invoke("restore", f"{site.url}/a", f"{site.url}/post", f"{site.url}/kept", *index, status=1)
-        assert "  The new request will not have pair: only short JSON" in done.stdout
+        assert "  The new request will not have pair: of meta and cb_kwargs, only short JSON" in done.stdout
         assert done.stderr.splitlines()[-2:] == [
             f"{site.url}/post cannot be restored: it is the response to a POST, and no WARC file has it.",
             f"{site.url}/kept cannot be restored: no journal says that it was dropped.",
