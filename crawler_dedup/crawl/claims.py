@@ -270,8 +270,8 @@ class Claims:
             self._monitor.log(
                 logging.WARNING,
                 "%d pages were not handled to the end, but the index still has them as kept, because it could not be"
-                " written: other pages may wrongly be dropped as their duplicates. Remove each with `crawler-dedup forget --url URL`."
-                ' They are the pages with "event":"released" in the journal, such as %s',
+                " written: other pages may wrongly be dropped as their duplicates. Remove each with `crawler-dedup"
+                ' forget --url URL`. They are the pages with "event":"released" in the journal, such as %s',
                 len(released),
                 ", ".join(decision.url for decision in released[:_NAMED]),
             )
