@@ -144,7 +144,7 @@ class Config:
     min_features: Annotated[int, Meta(ge=1, le=10_000)] = _setting(
         20,
         "A page whose main text has fewer different tokens than this, without stop words, is "
-        "[thin](../explanation/rules.md#thin-pages) and compared by its own blocks. Part of the index header.",
+        "[thin](../explanation/rules.md#thin-pages), and compared by all its blocks. Part of the index header.",
     )
     settle: Literal["item", "callback", "manual"] = _setting(
         "item",
