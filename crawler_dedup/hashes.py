@@ -35,7 +35,7 @@ def sort_distinct(numbers: NDArray[_Number]) -> NDArray[_Number]:
 
 
 def pack_ascending(numbers: NDArray[np.uint32]) -> bytes:
-    """Pack ascending numbers: of 64 numbers, each takes 27 bits, of 512 each 24. See :func:`unpack_ascending`.
+    """Pack ascending numbers: of 64 numbers, each takes 28 bits, of 512 each 25. See :func:`unpack_ascending`.
 
     The leading bits are packed as differences in unary, the others as they are (Elias, "Efficient storage and retrieval by
     content and address of static files", J. ACM 21, 1974). The lengths are checked in :mod:`crawler_dedup.signedpage`.

@@ -35,6 +35,10 @@ class Header(msgspec.Struct, frozen=True):
     spec: dict[str, str]
     libraries: dict[str, str]
 
+    def has_spec_of(self, other: Header) -> bool:
+        """Return whether format and spec are those of *other*."""
+        return _identity(self) == _identity(other)
+
     def expected(self, spec: Mapping[str, str] | None) -> Header:
         """Return the header that this version would write for *spec*; ``None``: for the spec of this header."""
         return Header(FORMAT, self.spec if spec is None else dict(spec), self.libraries)

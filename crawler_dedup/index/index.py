@@ -163,20 +163,27 @@ class Index(ABC):
             aliases: page key → another key by which the page can be found from then on.
         """
         decided: list[Decision] = []
+        dropped: list[tuple[SignedPage, str]] = []
 
         def job(txn: Transaction) -> list[Decision]:
             decided.clear()
-            if txn.header() != self.header:
+            header = txn.header()
+            if header is None or not header.has_spec_of(self.header):
                 raise other_header_error(self.name)
             now = touch_run(txn, context)
             decider = Decider(txn, matcher, context, now=now)
             decided.extend(decider.decide(page, (aliases or {}).get(page.key, "")) for page in pages)
-            self._open_claims.add_addresses(decider.dropped, self._submit)
+            dropped[:] = decider.dropped
             return list(decided)
+
+        def remember(offer: Future[list[Decision]]) -> None:  # a job may run more than once
+            self._open_claims.remember(offer, decided)
+            if not offer.cancelled() and offer.exception() is None:
+                self._open_claims.add_addresses(dropped, self._submit)
 
         needs = Needs(matcher, pages, matcher, with_counts=context.next_claim is None)
         future = self._submit(job, needs=needs)
-        future.add_done_callback(partial(self._open_claims.remember, decided=decided))
+        future.add_done_callback(remember)
         return future
 
     def preview(

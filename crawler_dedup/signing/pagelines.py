@@ -74,8 +74,8 @@ class Line(NamedTuple):
 
 _known: dict[tuple[str, bool], Line] = {}
 """Lines of earlier pages, by their text and whether it is preformatted: the pages of a site have many in common."""
-_MOST_KNOWN = 20_000  # they take 50 MB at most, and usually 8
-_LONGEST_KNOWN = 200  # characters
+_MOST_KNOWN = 20_000  # they usually take 8 MB
+_LONGEST_KNOWN = 100  # characters
 
 
 def _is_content(character: str) -> bool:
@@ -110,18 +110,25 @@ def _lines(blocks: Sequence[Block]) -> list[Line]:
     if new:
         read = dict(zip(new, _read_new([*new.values()]), strict=True))
         lines.update(read)
-        if len(_known) + len(read) > _MOST_KNOWN:
-            _known.clear()
-        _known.update({key: line for key, line in read.items() if len(key[0]) <= _LONGEST_KNOWN})
     of_blocks = cast("list[Line]", [*map(lines.__getitem__, keys)])
     check_expansion(sum([len(line.plain) for line in of_blocks]), sum([len(text) for text, _ in keys]))
+    if new:
+        _remember(read)
     return of_blocks
+
+
+def _remember(lines: dict[tuple[str, bool], Line]) -> None:
+    short = [(key, line) for key, line in lines.items() if max(len(key[0]), len(line.plain)) <= _LONGEST_KNOWN]
+    if len(_known) + len(short) > _MOST_KNOWN:
+        _known.clear()
+    _known.update(short[:_MOST_KNOWN])
 
 
 def _read_new(blocks: Sequence[Block]) -> Iterator[Line]:
     """Yield the line of each block."""
     # All lines are normalised in one call, because for a short text the call costs more than the work.
-    plain_lines = normalise("\n".join([block.text for block in blocks]), limit=inf).split("\n")
+    # Each line follows a line end, also the first, because a long one is normalised in pieces that begin there.
+    plain_lines = normalise("".join([f"\n{block.text}" for block in blocks]), limit=inf)[1:].split("\n")
     lines: list[tuple[str, Sequence[str], bytes | None]] = []
     for block, plain, digits in zip(blocks, plain_lines, _digits_of("\n".join(plain_lines)).split(b"\n"), strict=True):
         # The date is read first: "Comments: 12 May" has no number of comments.

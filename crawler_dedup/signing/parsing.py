@@ -49,6 +49,7 @@ _MOST_VALUES = 64  # for each of them, the end is searched
 # Elements without content that some versions of libxml2 take for containers of what follows them.
 _EMPTY = ("bgsound", "embed", "keygen", "wbr")
 _EMPTY_TAG = re.compile(rf"<({'|'.join(_EMPTY)})(?=[\s/>])[^<>]*>".encode(), re.IGNORECASE)
+_BETWEEN_ATTRIBUTES = bytes(code in b"\0\t\n\v\f\r /" for code in range(256))
 _BEFORE_ATTRIBUTE = bytes(code in b"\0\t\n\v\f\r /\"'" for code in range(256))
 
 
@@ -91,7 +92,8 @@ def _decode(body: bytes, encoding: str | None) -> str:
         return html_to_unicode(header, body)[1]
     declared = html_body_declared_encoding(body)
     if is_charset(declared):
-        return to_unicode(body, cast("str", declared))
+        # As w3lib does; Python would take the byte order of the machine.
+        return to_unicode(body, f"{declared}-be" if declared in {"utf-16", "utf-32"} else cast("str", declared))
     return to_unicode(body, _detect(body) or ("cp1252" if declared else "ascii"))
 
 
@@ -188,9 +190,13 @@ def _may_have_many_attributes(body: bytes) -> bool:
 
 
 def _most_attributes(tag: bytes) -> int:
-    """Return an upper bound of the number of attributes in *tag*: the number of its positions that follow a separator."""
-    separates = np.frombuffer(tag.translate(_BEFORE_ATTRIBUTE), dtype=np.bool_)
-    return int(np.count_nonzero(separates[:-1] > separates[1:]))
+    """Return an upper bound of the number of attributes in *tag*: the number of its positions that follow a separator.
+
+    A quotation mark may end a value, and may begin a name.
+    """
+    ends = np.frombuffer(tag.translate(_BEFORE_ATTRIBUTE), dtype=np.bool_)
+    separates = np.frombuffer(tag.translate(_BETWEEN_ATTRIBUTES), dtype=np.bool_)
+    return int(np.count_nonzero(ends[:-1] > separates[1:]))
 
 
 class _TooDeep(Exception):

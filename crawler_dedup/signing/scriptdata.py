@@ -43,9 +43,9 @@ _TEMPLATE = re.compile(r"\s*(?:<(?!!)|\{\{)")  # a script that is none: markup, 
 # attributes and comments that begin as data do, also as an argument, with entities, or in base64 ('{"', '[{').
 _BEGIN = rb"(?:[\s\w.]{0,40}+[=(]?+(?:[{\[]|&(?:quot|#34|#123|#91);|%(?:7B|5B|22))|eyJ|W3s)"
 _ATTRIBUTE = re.compile(rb"=(?:\"(%b[^\"]*)|'((?:%b|\")[^']*))" % (_BEGIN, _BEGIN))
-_COMMENT = re.compile(rb"<!--(?!\[if)(%b(?:[^-]++|-(?!->))*)" % _BEGIN)
+_COMMENT = re.compile(rb"<!--(?!\[if)(%b(?:[^-]++|-(?!->))*+)" % _BEGIN)
 # The start tag of an element that a script defines: its name has a hyphen.
-_DEFINED_TAG = re.compile(rb"<[a-zA-Z]+-(?:[^<>\"']++|\"[^\"]*\"?|'[^']*'?)*")
+_DEFINED_TAG = re.compile(rb"<[a-zA-Z][\w.]*+-(?:[^<>\"']++|\"[^\"]*\"?|'[^']*'?)*+")
 # A text in quotation marks, which need not end, so that none is searched for an end twice; or another value, after its
 # first character; a name's colon. A set of characters comes first, so that all others are skipped quickly.
 _LITERAL = re.compile(
@@ -79,7 +79,8 @@ _CHANGING_NAME = re.compile(
 )
 _CHANGING = re.compile(
     r"[0-9a-fA-F]{16,}|[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
-    r"|(?=[^\d]*\d)(?=[^A-Z]*[A-Z])(?=[^a-z]*[a-z])[\w+/=.-]{20,}|1[4-9]\d{8}(?:\d{3})?"
+    r"|(?=[^\d]*\d)(?=[^A-Z]*[A-Z])(?=[^a-z]*[a-z])[\w+/=.-]{20,}|1[4-9]\d{8}(?:\d{3})?",
+    re.ASCII,
 )
 _ADDRESS = re.compile(r"(?:https?:)?//?\S*", re.IGNORECASE)
 _PARAMETERS = re.compile("[?#]")
@@ -131,10 +132,10 @@ def find_data(tree: HtmlElement, body: bytes, outline: Outline, main: MainBlocks
     pieces += map(unescape, attributes.split("\0"))
     data = "\n".join(map(_decode, pieces))
     compared = _read_outweighing(data, outline, main, is_thin=is_thin)
-    if is_thin and not compared:
+    if is_thin and not any(compared):
         data = "\n".join([text for text, kind in scripts if kind == "application/json"])
-        compared = _compare([*_read(data[:_MOST_CHARS])])
-    return _hash_rows(dict.fromkeys(filter(None, [*compared, data[_MOST_CHARS:]] if compared else ())))
+        compared = [*_compare([*_read(data[:_MOST_CHARS])]), data[_MOST_CHARS:]]
+    return _hash_rows(dict.fromkeys(filter(None, compared)))
 
 
 def _decode(text: str) -> str:
@@ -171,11 +172,11 @@ def _read_outweighing(data: str, outline: Outline, main: MainBlocks, *, is_thin:
     texts = {rest, *(_MARKUP.sub(" ", text) if "<" in text else text for text in texts)}
     if sum(map(size_in_letters, texts)) <= size or (not is_thin and _contains("\n".join(texts), main)):
         return []
-    return compared
+    return [*compared, rest]
 
 
 def _most_letters(text: str) -> int:
-    """Return an upper bound of the size of *text*."""
+    """Return an upper bound of the size of *text*, unless it has ligatures of many letters."""
     return len(text) if text.isascii() else 3 * len(text)
 
 

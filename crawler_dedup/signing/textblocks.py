@@ -14,6 +14,7 @@ from crawler_dedup.signing.features import size_in_letters
 _LINE_ENDS = ("\n", "\r")
 _LIST = 6  # links; fewer in one line lead to the pages beside this one, or to those above it
 _NUMBERS, _SIGNS = re.compile(r"\d\D+\d"), ("Sc", "So")
+_STATES = frozenset("↑↓±∓")
 
 
 class Block(NamedTuple):
@@ -61,15 +62,21 @@ def size_of_links(parts: list[str], links: list[slice], text: str, size: int) ->
     """
     if len(links) == 1 and join_parts(parts[links[0]]) == text:
         return size
-    if len(links) >= _LIST and not any(map(str.isalnum, "".join(leave_out(parts, links)))):
+    texts = [text for link in links if (text := join_parts(parts[link]))]
+    if len(texts) >= _LIST and not any(sign.isalnum() or _is_value(sign) for sign in "".join(leave_out(parts, links))):
         return size
-    return sum([size_in_letters(join_parts(parts[link])) for link in links])
+    return sum(map(size_in_letters, texts))
 
 
 def has_words_beside(parts: list[str], links: list[slice]) -> bool:
     """Return whether *parts* have more than a number (as "1." and "(12)") and punctuation beside *links*."""
     rest = "".join(leave_out(parts, links))
-    return bool(_NUMBERS.search(rest)) or any(sign.isalpha() or category(sign) in _SIGNS for sign in rest)
+    return bool(_NUMBERS.search(rest)) or any(sign.isalpha() or _is_value(sign) for sign in rest)
+
+
+def _is_value(sign: str) -> bool:
+    """Return whether *sign* says something alone: €, ✓, ★, ↑, ½, ①."""
+    return sign in _STATES or category(sign) in _SIGNS or (sign.isnumeric() and not sign.isdecimal())
 
 
 def read_lines(block: Block, parts: list[str], links: list[slice], hidden: list[slice]) -> tuple[Block, ...]:

@@ -19,8 +19,9 @@ from crawler_dedup.pagetext import OwnText, OwnTextJob
 from crawler_dedup.signedpage import SignedPage
 from crawler_dedup.system.channel import Failure
 
-SETTINGS = tuple(setting.name for setting in fields(Config) if setting.name != "scope")
-"""The settings that a worker gets. A scope may be a callable; it comes with each page."""
+_OF_CRAWLS = {"scope", "dir", "index", "journal", "works"}
+SETTINGS = tuple(setting.name for setting in fields(Config) if setting.name not in _OF_CRAWLS)
+"""The settings that a worker gets. A scope may be a callable, and comes with each page; a path may not be text."""
 CLAIM_BITS = 32
 """A claim is the number of the start of its worker, and in these bits a number of that worker."""
 

@@ -81,6 +81,14 @@ def test_the_journal_of_a_spider_with_an_unsafe_name_stays_in_its_directory(tmp_
     assert not (tmp_path / "x.jsonl").exists()
 
 
+def test_the_path_of_a_journal_need_not_be_valid_text(tmp_path: Path) -> None:
+    pages = {"/first": html(article("one")), "/copy": html(article("one", frame="copy"))}
+    name = "caf\udce9.jsonl"
+    with Site(pages) as site:
+        run_script(tmp_path, WALK, {"DEDUP_JOURNAL": name}, site=site.url, paths=list(pages))
+    assert [entry.event for entry in entries_of(tmp_path / "index" / name)] == ["started", "drop"]
+
+
 def test_the_commands_find_the_journal_of_a_spider_with_an_unsafe_name(tmp_path: Path) -> None:
     file = tmp_path / f"{safe_name('../x')}.jsonl"
     file.touch()

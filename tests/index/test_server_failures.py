@@ -16,14 +16,17 @@ import pytest
 
 from crawler_dedup import Config, Deduplicator, IndexUnusable, Verdict
 from crawler_dedup.decision import BEING_HANDLED, NO_ANSWER
-from crawler_dedup.errors import ConnectionLost, IndexGone
+from crawler_dedup.errors import ConnectionLost, IndexDamaged, IndexGone
 from crawler_dedup.index.decider import RunContext
 from crawler_dedup.index.index import Index
 from crawler_dedup.index.location import ServerAddress, find_location
+from crawler_dedup.index.opening import open_or_create_index
 from crawler_dedup.index.overrides import make_override
+from crawler_dedup.index.runs import run_name
 from crawler_dedup.system.extras import has_extra
 from tests.support.crawling import article
 from tests.support.indexing import (
+    SPEC,
     ByDistance,
     first_line,
     number_of,
@@ -43,6 +46,8 @@ if not has_extra("redis"):
 
 from crawler_dedup.index.redis import connection, runs, writer
 from crawler_dedup.index.redis.connection import Command, ServerConnection
+from crawler_dedup.index.redis.index import ServerIndex
+from crawler_dedup.index.redis.keys import Keys
 from crawler_dedup.index.redis.writer import Writer
 
 CONFIG = Config(tokenizer="bigrams")
@@ -271,6 +276,16 @@ def test_a_process_that_leaves_a_run_does_not_end_it_for_the_others(address: Ser
         first.close()
         assert len(server.key_names("*:l*")) == len(signs) - 1
         assert check(other, 2) == "duplicate"
+
+
+def test_a_dead_run_does_not_live_longer_because_the_clock_of_the_server_was_set_back(
+    address: ServerAddress, server: Server
+) -> None:
+    with closing(ServerConnection(address)) as asking:
+        server.run("SET", Keys(address).life(b"run1"), "", "EX", "3600")
+        run = int.from_bytes(b"run1", "big")
+        assert Keys(address).life(run_name(run)) == Keys(address).life(b"run1")
+        assert runs.is_run_alive(asking, run, time.monotonic()) is None
 
 
 @pytest.mark.usefixtures("running_for_long")
@@ -576,6 +591,63 @@ def test_while_others_keep_a_lock_for_too_long_the_index_counts_as_unavailable(
     assert all(isinstance(offer.exception(), ConnectionLost) for offer in offers)
     assert server.run("DEL", LOCK) == 1
     assert store.offer([page(1, 5)], NEAR).result()[0].verdict is Verdict.NEW
+
+
+def test_an_offer_that_waits_for_a_lock_can_be_withdrawn(
+    store: Index, server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waits, lock = threading.Event(), writer.lock
+
+    def wait(*arguments: Any) -> Any:
+        waits.set()
+        return lock(*arguments)
+
+    monkeypatch.setattr(writer, "lock", wait)
+    server.run("SET", LOCK, "another")
+    offer = store.offer([page(1, 5)], NEAR)
+    assert waits.wait(10)
+    assert offer.cancel()
+    server.run("DEL", LOCK)
+    assert store.offer([page(2, 5)], NEAR).result()[0].verdict is Verdict.NEW
+
+
+def test_the_address_of_a_page_that_a_repeated_transaction_keeps_is_not_that_of_a_duplicate(
+    store: Index, address: ServerAddress, server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_changes, expired = Writer.make_changes, list[int]()
+    assert store.offer([page(1, 5)], NEAR).result()[0].verdict is Verdict.NEW
+    with closing(open_backend(address)) as other:
+
+        def lose_lock(client: Writer, changes: list[Command]) -> bool:
+            if not expired:
+                expired.append(int(server.run("DEL", LOCK) == 1))
+                other.add_overrides([make_override("keep", [page(2, 5).url], int(time.time()))])
+            return make_changes(client, changes)
+
+        monkeypatch.setattr(Writer, "make_changes", lose_lock)
+        assert store.offer([page(2, 5)], NEAR).result()[0].verdict is Verdict.NEW
+    assert expired == [1]
+    assert store.write_addresses().result()
+    assert [record.also_at for record in store.records()] == [(), ()]
+
+
+def test_an_index_that_was_made_anew_with_other_versions_of_libraries_is_joined(
+    store: Index, address: ServerAddress, server: Server
+) -> None:
+    server.empty()
+    with closing(open_or_create_index(address, SPEC, {"lxml": "0"}, map_size=1 << 30)):
+        assert store.offer([page(1, 5)], NEAR).result()[0].verdict is Verdict.NEW
+
+
+@pytest.mark.parametrize(("field", "message"), [("header", "The description of the index"), ("count", "is damaged")])
+def test_a_damaged_description_of_an_index_is_an_error_with_a_remedy(
+    field: str, message: str, store: Index, address: ServerAddress, server: Server
+) -> None:
+    server.run("HSET", Keys(address).meta, field, "x{")
+    with pytest.raises(IndexDamaged, match=message):
+        len(store)
+    with pytest.raises(IndexDamaged, match=message):
+        len(ServerIndex.attach(address))
 
 
 def test_a_transaction_whose_lock_has_expired_changes_nothing(

@@ -59,6 +59,8 @@ ENTRIES = [
     (entries("@", "@", "@"), entries("@", "@ – cancelled", "@")),
     (entries("12.05. @", "13.05. @"), entries("14.06. @", "15.06. @")),
     (entries("✓ @", "@"), entries("✗ @", "@")),
+    (entries("@ ↑", "@"), entries("@ ↓", "@")),
+    (entries("@ ½", "@"), entries("@ ¼", "@")),
 ]
 
 

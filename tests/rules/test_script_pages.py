@@ -109,6 +109,20 @@ def test_data_with_less_text_than_the_page_shows_count_for_nothing(crawl: Crawl)
 
 
 @knowing
+def test_data_behind_much_that_is_no_value_are_compared(crawl: Crawl) -> None:
+    for name in ("lamp", "chair"):
+        script = f"<script>/*{300_000 * 'x'}*/ state = {product(name)}</script>"
+        assert crawl.check(f"/{name}", shell(script)).verdict is Verdict.NEW
+
+
+@knowing
+def test_a_chinese_text_with_latin_letters_and_digits_is_no_token(crawl: Crawl) -> None:
+    for model in ("华为发布新款Mate10Pro手机售价1099元全国开售", "小米推出新款Redmi10Note手机售价1088元全国开售"):
+        rows = json.dumps([{"text": f"{model}{row}"} for row in range(20)], ensure_ascii=False)
+        assert crawl.check(f"/{model}", shell(f"<script>state = {rows}</script>")).verdict is Verdict.NEW
+
+
+@knowing
 def test_many_values_of_one_name_are_a_text(crawl: Crawl) -> None:
     for number in range(2):
         rows = [{"level": 1000 * number + row} for row in range(300)]

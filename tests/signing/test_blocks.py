@@ -280,6 +280,7 @@ def test_blocks_are_the_same_whatever_pages_were_packed_before(monkeypatch: pyte
     pages = [
         "<p>May 2, 2011<p>5 views<p>naïve ﬁn<pre>5 views\n3 views</pre>",
         f"<p>{450 * chr(0xFDFA)}",
+        "<p>a<p>" + 9_000 * "e\u0301",
         "<p>a<p>b",
         "",
     ]

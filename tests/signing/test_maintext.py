@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -39,6 +40,7 @@ def tree_bytes(root: etree._Element) -> bytes:
         (TEXT.format("<meta charset=gb2312>").encode("gb18030"), ""),
         (TEXT.format("").encode("big5", "replace"), "; charset=big5"),
         (TEXT.format("").encode("utf-16"), ""),
+        (TEXT.format("<meta charset=utf-16>").encode(), ""),
         (("\ufeff" + TEXT.format("<meta charset=gbk>")).encode(), ""),
         (TEXT.format("<meta charset=utf-8>").encode("gbk"), ""),
         pytest.param(
@@ -95,6 +97,7 @@ def test_attributes_that_take_long_to_parse_are_counted_wherever_they_stand() ->
         f"<textarea><script></textarea><p{attributes(20_000)}>",
         f"<!--><p{attributes(20_000)}>",
         f"<p ='><p{attributes(20_000)}>",
+        "<p " + " ".join(map("".join, product("\"'", repeat=14))) + ">",
     ]:
         with pytest.raises(BeyondLimits, match="too many attributes"):
             parse(markup.encode())

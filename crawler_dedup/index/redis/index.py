@@ -99,7 +99,7 @@ class ServerIndex(Index):
                 _empty(connection, ours)
             created, meta = encode_header(ours), Keys(address).meta
             stored = connection.run((b"HSETNX", meta, b"header", created), (b"HGET", meta, b"header"))[1]
-            theirs = split_header(stored)[1]
+            theirs = split_header(address, stored)[1]
         check_header(str(address), theirs, ours)
         return cls(address, theirs, frozen=frozen)
 
@@ -122,7 +122,7 @@ class ServerIndex(Index):
             stored = read_meta(connection)[0]
         if stored is None:
             raise IndexMissing(f"There is no index in {address}.")
-        header = split_header(stored)[1]
+        header = split_header(address, stored)[1]
         check_header(str(address), header, header.expected(spec))
         return cls(address, header, readonly=readonly, stored=stored)
 
@@ -225,7 +225,7 @@ def _combine(
 def _empty(connection: ServerConnection, header: Header) -> None:
     """Empty an index, or create it, and remove the keys of its earlier epochs."""
     stored, cursor = encode_header(header), b""
-    keys = Keys(connection.address, split_header(stored)[0])
+    keys = Keys(connection.address, split_header(connection.address, stored)[0])
     lock(connection, secrets.token_bytes(8), LOCK_SECONDS)  # others repeat no transaction for it
     made = (b"DEL", keys.meta, keys.lock), (b"HSET", keys.meta, b"header", stored)
     connection.run((b"UNWATCH",), (b"MULTI",), *made, (b"EXEC",))

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
+from crawler_dedup.errors import IndexDamaged
 from crawler_dedup.index.header import Header, decode_header
 from crawler_dedup.index.layout import NUMBERS, OVERRIDES, ROW_TABLES, RUNS, SITES, BucketTable, RowTable
 from crawler_dedup.index.location import ServerAddress
@@ -85,7 +86,13 @@ def encode_header(header: Header) -> bytes:
     return secrets.token_urlsafe(_EPOCH_BYTES).encode() + msgspec.json.encode(header)
 
 
-def split_header(content: bytes) -> tuple[bytes, Header]:
-    """Return the epoch and the header in *content*. Raises :class:`msgspec.DecodeError`."""
+def split_header(address: ServerAddress, content: bytes) -> tuple[bytes, Header]:
+    """Return the epoch and the header in *content*. Raises :class:`IndexDamaged`."""
     epoch, brace, _ = content.partition(b"{")  # indexes of earlier versions had the epoch elsewhere
-    return epoch, decode_header(content[len(epoch) :] if brace else b"")
+    try:
+        return epoch, decode_header(content[len(epoch) :] if brace else b"")
+    except msgspec.DecodeError as error:
+        raise IndexDamaged(
+            f"The description of the index in {address} is damaged: {error}. Use another ?index=NAME, or empty this index"
+            " (in a crawl with DEDUP_FRESH = True)."
+        ) from error

@@ -111,7 +111,7 @@ def is_run_alive(connection: ServerConnection, run: int, opened: float) -> bool 
     asked = monotonic()
     (left,) = connection.run((b"PTTL", Keys(connection.address).life(run_name(run))))
     if left >= 0:
-        return True if LIFE_SECONDS - left / 1000 < asked - opened else None
+        return True if 0 <= LIFE_SECONDS - left / 1000 < asked - opened else None  # the server's clock may be set back
     server_seconds = float(connection.info("server").get("uptime_in_seconds", 0))
     steady = min([server_seconds, *(other.count_steady_seconds() for other in held.values())])
     return False if steady >= RENEWAL_SECONDS else None

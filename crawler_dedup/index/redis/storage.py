@@ -44,16 +44,19 @@ class ServerStorage(Storage):
 
     def __init__(self, connection: ServerConnection, header: Header, meta: Meta, opened: float = -math.inf) -> None:
         self._stored, *numbers = meta
-        epoch, stored = split_header(self._stored) if self._stored else (b"", None)
+        epoch, stored = split_header(connection.address, self._stored) if self._stored else (b"", None)
         if stored is None:
             raise IndexGone(f"The index in {connection.address} was removed from its server.")
-        if stored != header:
+        if not stored.has_spec_of(header):
             raise other_header_error(connection.address)
         self.connection = connection
         self.keys = Keys(connection.address, epoch)
         self._header = header
         self._opened = opened
-        self._last, self._count = (max(0, int(number or 0)) for number in numbers)
+        try:
+            self._last, self._count = (max(0, int(number or 0)) for number in numbers)
+        except ValueError as error:
+            raise msgspec.DecodeError(f"{numbers} are no numbers") from error
         self._known: dict[bytes, bytes] = {}  # the cells as they were read
         self._written: dict[bytes, bytes] = {}  # new contents; empty: deleted
         self._added: dict[bytes, bytes] = {}  # what is appended to buckets that are not rewritten

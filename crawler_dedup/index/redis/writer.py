@@ -14,6 +14,7 @@ from __future__ import annotations
 import secrets
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from itertools import count
 from typing import Any
 
@@ -35,7 +36,8 @@ from crawler_dedup.index.transaction import OVERRIDES_VERSION, Transaction, numb
 MOST_PAGES = 64
 """Maximum number of pages about which one job decides: the longer a transaction, the longer others wait."""
 LOCK_SECONDS = 2.0
-"""Seconds after which a lock expires. The lock of each further attempt lasts twice as long."""
+"""Seconds after which a lock expires. The lock of each further attempt lasts twice as long, up to :data:`_LONGEST_LOCK`."""
+_LONGEST_LOCK = 16.0
 _MOST_JOBS = 16
 _ATTEMPTS = 6
 _LOCK_PAUSE = 0.002
@@ -68,24 +70,38 @@ class Writer(JobThread):
         self._connection.close()
 
     def _write(self) -> None:
-        self._commit(self._take(lambda waiting: min(len(waiting), _MOST_JOBS)))
-
-    def _commit(self, jobs: Sequence[Job]) -> None:
-        if not jobs:
+        try:
+            meta = self._take_lock(0)  # until then, jobs can be withdrawn
+        except Exception as error:
+            self._fail(self._take(_count_together), error)
             return
+        if jobs := self._take(_count_together):
+            self._commit(jobs, meta)
+        else:
+            with suppress(IndexUnusable):
+                self.make_changes(())
+
+    def _take_lock(self, attempt: int) -> Meta:
+        return lock(self._connection, self._name, min(LOCK_SECONDS * 2**attempt, _LONGEST_LOCK), self._mark)
+
+    def _commit(self, jobs: Sequence[Job], meta: Meta | None = None) -> None:
         try:
             with explaining_damage(self._connection.address):
-                results = self._attempt(jobs)
+                results = self._attempt(jobs, meta)
         except Exception as error:
             self._fail(jobs, error)
         else:
             for job, result in zip(jobs, results, strict=True):
                 job.future.set_result(result)
 
-    def _attempt(self, jobs: Sequence[Job]) -> list[Any]:
-        """Run *jobs* in one transaction, and again if its lock expires; return their results."""
+    def _attempt(self, jobs: Sequence[Job], meta: Meta | None) -> list[Any]:
+        """Run *jobs* in one transaction, and again if its lock expires; return their results.
+
+        Args:
+            meta: what describes the index, if the lock is taken already.
+        """
         for attempt in range(_ATTEMPTS):
-            meta = lock(self._connection, self._name, LOCK_SECONDS * 2**attempt, self._mark)
+            meta = self._take_lock(attempt) if attempt or meta is None else meta
             try:
                 storage = ServerStorage(self._connection, self._header, meta, self._opened)
                 txn = self._make_transaction(storage, {})
@@ -100,7 +116,7 @@ class Writer(JobThread):
                 if self.make_changes(storage.changes()):
                     return results
         raise IndexUnusable(
-            f"Other processes changed the index during all {_ATTEMPTS} attempts to write to it: try again later."
+            f"Changing the index took longer than its lock lasts, {_ATTEMPTS} times in a row: try again later."
         )
 
     def make_changes(self, changes: Sequence[Command]) -> bool:
@@ -118,6 +134,10 @@ class Writer(JobThread):
         except ConnectionLost:  # with another mark, what was sent before is refused
             return bool(self._connection.call(b"SET", self._mark, b"", b"EX", _MARK_SECONDS, b"GET") == value)
         return made is not None
+
+
+def _count_together(waiting: Sequence[Job]) -> int:
+    return min(len(waiting), _MOST_JOBS)
 
 
 def lock(connection: ServerConnection, client: bytes, seconds: float, *watched: bytes) -> Meta:
