@@ -86,7 +86,7 @@ class Config:
         "Address of the index on a Valkey or Redis [server](../how-to/machines.md): "
         "`redis://[[user]:password@]host[:port][/database]`, `rediss://` with TLS, or `unix://` and the path of a "
         "socket. `?index=NAME` names one of several indexes in a database. If it is empty, the index is in `DEDUP_DIR`. "
-        "Journals are in `DEDUP_DIR` in any case; without a project, only if it is absolute.",
+        "Journals are in `DEDUP_DIR` in any case; without a project and with a relative path, none is written.",
     )
     index_wait: Annotated[float, Meta(ge=0, le=86_400, extra={"zero": "without waiting"})] = _setting(
         60.0,
