@@ -163,11 +163,11 @@ class Config:
     )
     revisit: Literal["pass", "drop"] = _setting(
         "pass",
-        "What happens to a page that is unchanged since an earlier run handled it, if that run was ended neither by a "
-        "kill nor by Ctrl-C or `CLOSESPIDER_…` (or has a JOBDIR). `drop` drops it: an incremental crawl; its links are "
-        'followed only with `DEDUP_ACTION = "follow"`. A page that Scrapy\'s HTTP cache replays passes. With either '
-        "value: if two addresses that a run requests redirect to the same page, it is dropped the second time, unless it "
-        "has changed; a second request for the same address passes.",
+        "What happens to a page that is unchanged since an earlier run handled it, if that run was not killed and, "
+        "unless it has a JOBDIR, not ended by Ctrl-C or `CLOSESPIDER_…`. `drop` drops it: an incremental crawl; its "
+        'links are followed only with `DEDUP_ACTION = "follow"`. A page that Scrapy\'s HTTP cache replays passes. With '
+        "either value: if two addresses that a run requests redirect to the same page, it is dropped the second time, "
+        "unless it has changed; a second request for the same address passes.",
     )
     never_drop: Prefixes = _setting(
         (),
