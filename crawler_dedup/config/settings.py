@@ -86,7 +86,7 @@ class Config:
         "Address of the index on a Valkey or Redis [server](../how-to/machines.md): "
         "`redis://[[user]:password@]host[:port][/database]`, `rediss://` with TLS, or `unix://` and the path of a "
         "socket. `?index=NAME` names one of several indexes in a database. If it is empty, the index is in `DEDUP_DIR`. "
-        "Journals are in `DEDUP_DIR` in any case; without a project, only if it is absolute.",
+        "Journals are in `DEDUP_DIR` in any case; without a project and with a relative path, none is written.",
     )
     index_wait: Annotated[float, Meta(ge=0, le=86_400, extra={"zero": "without waiting"})] = _setting(
         60.0,
@@ -144,17 +144,17 @@ class Config:
     min_features: Annotated[int, Meta(ge=1, le=10_000)] = _setting(
         20,
         "A page whose main text has fewer different tokens than this, without stop words, is "
-        "[thin](../explanation/rules.md#thin-pages) and compared by its own blocks. Part of the index header.",
+        "[thin](../explanation/rules.md#thin-pages), and compared by all its blocks. Part of the index header.",
     )
     settle: Literal["item", "callback", "manual"] = _setting(
         "item",
         "When a page that passed counts as handled, so that others may be dropped as its duplicates "
-        "([claims](../explanation/claims.md)). "
-        "`item`: as soon as one of its items has come out of the pipelines, or when its callback has ended without an "
-        "error and without an item. `callback`: when its callback and all its items have ended without an error, and, if "
-        "there were items, one has come out of the pipelines. With these two, a page whose handling ends otherwise is "
-        "forgotten. `manual`: when `crawler_dedup.settle(response)` is called (which also works with the other values); a "
-        "page that is not settled by the end of the run is forgotten.",
+        "([claims](../explanation/claims.md)). `item`: as soon as one of its items has come out of the pipelines, or "
+        "when its callback has ended without an error and without an item. `callback`: when its callback and all its "
+        "items have ended without an error, and, if there were items, one has come out of the pipelines. With these two, "
+        "a page whose handling ends otherwise is forgotten; what happens after it was handled does not count. `manual`: "
+        "when `crawler_dedup.settle(response)` is called (which also works with the other values); a page that is not "
+        "settled by the end of the run is forgotten.",
     )
     grace: Annotated[int, Meta(ge=0, le=86_400)] = _setting(
         60,
@@ -163,11 +163,11 @@ class Config:
     )
     revisit: Literal["pass", "drop"] = _setting(
         "pass",
-        "What happens to a page that is unchanged since an earlier run handled it, if that run came to its end by "
-        "itself (or has a JOBDIR). `drop` drops it: an incremental crawl; its links are followed only with "
-        '`DEDUP_ACTION = "follow"`. A page that Scrapy\'s HTTP cache replays passes. With either value, a page '
-        "that this run has handled is dropped if it comes again, unchanged, from another requested address (by a "
-        "redirection); the same address requested again passes.",
+        "What happens to a page that is unchanged since an earlier run handled it, if that run was ended neither by a "
+        "kill nor by Ctrl-C or `CLOSESPIDER_…` (or has a JOBDIR). `drop` drops it: an incremental crawl; its links are "
+        'followed only with `DEDUP_ACTION = "follow"`. A page that Scrapy\'s HTTP cache replays passes. With either '
+        "value: if two addresses that a run requests redirect to the same page, it is dropped the second time, unless it "
+        "has changed; a second request for the same address passes.",
     )
     never_drop: Prefixes = _setting(
         (),
@@ -192,10 +192,10 @@ class Config:
     )
     timeout: Annotated[float, Meta(ge=0.01, le=86_400)] = _setting(
         30.0,
-        "Seconds that a worker may take for a page, without loading a dictionary. After that the worker is "
-        "replaced, and the page passes as `unchecked`. A signed page waits for the index for a fifth of this time, for at "
-        "least 6 seconds, and never longer than this time (by default 6 seconds). While the server of the index is "
-        "unavailable, it waits as `DEDUP_INDEX_WAIT` says.",
+        "Seconds that a worker may take for a page, not counting the time to load a dictionary. After that the worker is "
+        "replaced, and the page passes as `unchecked`. A signed page waits for the index for a fifth of this setting, "
+        "but for at least 6 seconds, and never longer than this setting (by default 6 seconds). While the server of the "
+        "index is unavailable, it waits as `DEDUP_INDEX_WAIT` says.",
     )
     processes: Annotated[int, Meta(ge=0, le=64, extra={"zero": "on the event loop"})] = _setting(
         PROCESSES,
@@ -206,9 +206,9 @@ class Config:
     )
     journal: JournalPath = _setting(
         "journal-%(time)s.jsonl",
-        "File with the record of drops ([journal](journal.md)). `%(time)s` is the time when the crawl began, "
-        "`%(name)s` the name of the spider. A relative path is in the directory of the index. If it is empty, no "
-        "journal is written.",
+        "File with a line for each page that was dropped, marked, unchanged or unchecked ([journal](journal.md)). "
+        "`%(time)s` is the time when the crawl began, `%(name)s` the name of the spider. A relative path is in the "
+        "directory of the index. If it is empty, no journal is written.",
     )
     works: Annotated[str, Meta(title="a path, or an empty string")] = _setting(
         "",
