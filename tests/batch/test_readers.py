@@ -96,7 +96,7 @@ def test_pages_are_the_same_in_every_format(tmp_path: Path, name: str) -> None:
 
 
 def test_a_file_name_without_a_known_format_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(DedupError, match="name it with --format"):
+    with pytest.raises(DedupError, match="name the format with --format"):
         sign([write_pages(tmp_path / "pages.txt", PAGES)], tmp_path / "signed")
     assert sign([tmp_path / "pages.txt"], tmp_path / "signed", input_format="jsonl").pages == len(PAGES)
 
