@@ -144,7 +144,6 @@ _SECTIONS = {
     "Measure": (
         LazyCommand("judge", ".judge:judge", "Judge random drops yourself, and estimate the precision."),
         LazyCommand("evaluate", ".evaluate:evaluate", "Measure precision and recall on labelled pairs of pages."),
-        LazyCommand("replay", ".replay:replay", "Try other settings on dropped pages that crawls have saved."),
     ),
     "Operate": (_INDEX, _BATCH, _LEXICON, _WORKS),
 }

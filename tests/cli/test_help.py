@@ -86,7 +86,7 @@ SECTIONS = {
     "Try:": ["demo", "crawl", "settings"],
     "Look:": ["drops", "why", "compare", "groups", "report"],
     "Correct:": ["review", "forget", "restore", "keep", "separate"],
-    "Measure:": ["judge", "evaluate", "replay"],
+    "Measure:": ["judge", "evaluate"],
     "Operate:": ["index", "batch", "lexicon", "works"],
 }
 
