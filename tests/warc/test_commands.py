@@ -53,10 +53,10 @@ def test_why_goes_on_without_files_that_cannot_be_read(crawled: Crawled, tmp_pat
     path.write_bytes(path.read_bytes()[:-100])
     result = invoke("why", crawled.url("/same"), index)
     assert f"{path} was not read to its end" in result.stderr
-    assert "With --fetch" in result.stdout
+    assert "Their texts are not stored" in result.stdout
     assert ORIGIN in invoke("why", crawled.url("/printed"), index).stdout
     path.unlink()
-    assert "With --fetch" in invoke("why", crawled.url("/printed"), index).stdout
+    assert "Their texts are not stored" in invoke("why", crawled.url("/printed"), index).stdout
 
 
 def test_judge_shows_and_saves_stored_pages(crawled: Crawled, tmp_path: Path) -> None:
