@@ -12,9 +12,8 @@ import click
 
 from crawler_dedup.cli.journals import choose_run, describe_crawl, describe_decision, describe_time, print_damage
 from crawler_dedup.cli.options import json_option, parse_duration
-from crawler_dedup.cli.progress import progress_bars
 from crawler_dedup.cli.project import Target, TargetOptions, target_options
-from crawler_dedup.cli.terminal import print_json, printable, quantity
+from crawler_dedup.cli.terminal import print_json, printable, progress_bars, quantity
 from crawler_dedup.index import opening
 from crawler_dedup.index.index import Index
 from crawler_dedup.index.records import Record

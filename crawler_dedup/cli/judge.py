@@ -23,9 +23,8 @@ from crawler_dedup.cli.journals import (
     print_damage,
 )
 from crawler_dedup.cli.options import answers_option
-from crawler_dedup.cli.progress import progress_bars
 from crawler_dedup.cli.project import JUDGED, TargetOptions, target_options
-from crawler_dedup.cli.terminal import make_console, printable, quantity
+from crawler_dedup.cli.terminal import make_console, printable, progress_bars, quantity
 from crawler_dedup.errors import DedupError
 from crawler_dedup.evaluation.answers import Answers
 from crawler_dedup.inspection.droptable import Drop, SelectedDrops

@@ -13,9 +13,8 @@ from rich.filesize import decimal
 
 from crawler_dedup.cli.journals import choose_run
 from crawler_dedup.cli.options import json_option, last_option, output_file_option, run_option
-from crawler_dedup.cli.progress import progress_bars
 from crawler_dedup.cli.project import TargetOptions, target_options
-from crawler_dedup.cli.terminal import iso_time, print_json, quantity
+from crawler_dedup.cli.terminal import iso_time, print_json, progress_bars, quantity
 from crawler_dedup.index.opening import open_index
 from crawler_dedup.journal.reader import describe_runs
 from crawler_dedup.system.extras import require_extra

@@ -12,20 +12,20 @@ from typing import TYPE_CHECKING
 
 import click
 
-from crawler_dedup.cli.feeds import Feeds, feed_options
 from crawler_dedup.cli.journals import WantedDrops, drop_options, print_damage
 from crawler_dedup.cli.options import (
+    Feeds,
     IndexType,
     add_options,
+    feed_options,
     index_argument,
     journal_option,
     json_option,
     parse_pairs,
     settings_option,
 )
-from crawler_dedup.cli.progress import progress_bars
 from crawler_dedup.cli.project import TargetOptions, find_index, read_config
-from crawler_dedup.cli.terminal import format_time, iso_time, print_json, printable, quantity
+from crawler_dedup.cli.terminal import format_time, iso_time, print_json, printable, progress_bars, quantity
 from crawler_dedup.config import PREFIX
 from crawler_dedup.index import opening
 from crawler_dedup.index.location import Location

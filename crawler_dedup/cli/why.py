@@ -13,9 +13,8 @@ import click
 from crawler_dedup.cli.compare import print_difference
 from crawler_dedup.cli.journals import describe_crawl, describe_decision, describe_time, print_damage
 from crawler_dedup.cli.options import json_option
-from crawler_dedup.cli.progress import progress_bars
 from crawler_dedup.cli.project import Target, TargetOptions, target_options
-from crawler_dedup.cli.terminal import format_time, iso_time, print_json, printable, quantity, shorten
+from crawler_dedup.cli.terminal import format_time, iso_time, print_json, printable, progress_bars, quantity, shorten
 from crawler_dedup.config import Config
 from crawler_dedup.index import opening
 from crawler_dedup.index.records import Record

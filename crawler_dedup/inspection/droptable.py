@@ -277,12 +277,18 @@ DropCounts = Sequence[tuple[str, int]]
 
 @dataclass(frozen=True)
 class RunDrops:
-    """A run: its number, its period, its number of drops, and whether it is a dry run (``DEDUP_ACTION = "mark"``)."""
+    """A run: its number, its period, and its number of drops.
+
+    Attributes:
+        is_dry: whether it is a dry run (``DEDUP_ACTION = "mark"``).
+        is_before_emptying: whether the index was emptied after it.
+    """
 
     run: str
     period: RunPeriod
     drops: int
     is_dry: bool
+    is_before_emptying: bool
 
 
 class SelectedDrops:
@@ -334,10 +340,14 @@ class SelectedDrops:
         total = self._table.select(f"SELECT count(DISTINCT {column}) FROM entries WHERE {self._where}", self._values)  # noqa: S608
         return list(counts), next(total)[0]
 
-    def count_by_run(self, *, earlier: bool = False) -> list[RunDrops]:
-        """Return the runs, or the earlier runs, in the order in which they began, with all their drops."""
-        where, values = self._drops_in(self._time_before if earlier else self._time)
-        drops = dict(self._table.select(f"SELECT run, count(*) FROM entries WHERE {where} GROUP BY run", values))  # noqa: S608
+    def count_by_run(self) -> list[RunDrops]:
+        """Return the earlier runs and then the others, in the order in which they began, with all their drops."""
         dry_runs = {run for (run,) in self._table.select("SELECT run FROM entries WHERE event = 'dry_run'")}
-        runs = self.earlier_runs if earlier else self.runs
-        return [RunDrops(run, period, drops.get(run, 0), run in dry_runs) for run, period in runs.in_order()]
+        counts: list[RunDrops] = []
+        for time, runs, is_earlier in ((self._time_before, self.earlier_runs, True), (self._time, self.runs, False)):
+            where, values = self._drops_in(time)
+            drops = dict(self._table.select(f"SELECT run, count(*) FROM entries WHERE {where} GROUP BY run", values))  # noqa: S608
+            counts += [
+                RunDrops(run, period, drops.get(run, 0), run in dry_runs, is_earlier) for run, period in runs.in_order()
+            ]
+        return counts
