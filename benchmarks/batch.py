@@ -30,8 +30,8 @@ from benchmarks.self_joins import join_in_duckdb, join_in_polars
 from crawler_dedup.batch.apply import apply_decisions
 from crawler_dedup.batch.collection import FORMAT, Collection, CollectionHeader, Receipt, Source, checksum_of
 from crawler_dedup.batch.find import find_duplicates
+from crawler_dedup.batch.formats.records import DEFAULT_COLUMNS
 from crawler_dedup.batch.neighbours import Flags, ResidentSignatures, find_neighbours
-from crawler_dedup.batch.readers.records import DEFAULT_COLUMNS
 from crawler_dedup.batch.shard import columns_of, write_shard
 from crawler_dedup.batch.sign import sign_collection
 from crawler_dedup.config import Config

@@ -10,11 +10,10 @@ from pathlib import Path
 
 from crawler_dedup.batch.collection import read_description
 from crawler_dedup.batch.find import REPORT, Report, ReportInput
+from crawler_dedup.batch.formats import Copied, LeftOut, module_of
+from crawler_dedup.batch.formats.records import InputPage
 from crawler_dedup.batch.output import CLUSTERS, read_clusters
-from crawler_dedup.batch.readers import reader_of
-from crawler_dedup.batch.readers.records import InputPage
 from crawler_dedup.batch.sign import find_files, sign_page
-from crawler_dedup.batch.writers import Copied, LeftOut, writer_of
 from crawler_dedup.config import Config
 from crawler_dedup.config.settings import scope_of
 from crawler_dedup.errors import DedupError
@@ -63,7 +62,7 @@ def _read_own_texts(report: Report, text_format: Format, source: ReportInput) ->
     """Return a function from the number of a record, which ascends, to the own text; ``None`` for what is no page."""
     signer = cached_signer(config_from_spec(report.spec, Config()))
     profiles = read_profiles(Path(report.profiles), report.spec, can_read)
-    records = reader_of(source.format).read_pages(Path(source.path), report.columns, signer.config.max_bytes)
+    records = module_of(source.format).read_pages(Path(source.path), report.columns, signer.config.max_bytes)
     page = next(records, None)
 
     def own_text_of(number: int) -> str | None:
@@ -167,7 +166,7 @@ def _try_to_write(
 def _write_copy(copy: _Copy, clusters: Path, mark: str, texts: _Texts | None, *, strict: bool) -> tuple[int, Copied]:
     """Write one copy, in a process that does nothing else meanwhile."""
     path = Path(copy.source.path)
-    writer = writer_of(copy.source.format, path)
+    writer = module_of(copy.source.format)
     left_out = {
         row["record"]: LeftOut(row["representative"], row["rule"]) for row in read_clusters(clusters, copy.source.path)
     }

@@ -12,7 +12,7 @@ from typing import TypeVar
 import msgspec
 from xxhash import xxh3_64_hexdigest, xxh3_128
 
-from crawler_dedup.batch.readers.records import Columns
+from crawler_dedup.batch.formats.records import Columns
 from crawler_dedup.errors import DedupError
 from crawler_dedup.system.callbacks import Advance
 from crawler_dedup.system.files import open_replacement

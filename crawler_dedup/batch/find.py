@@ -15,10 +15,10 @@ from crawler_dedup.batch.candidates import Candidates, find_candidates
 from crawler_dedup.batch.collection import Collection, Description, count_reasons, write_json
 from crawler_dedup.batch.decide import PickedPages, RememberingMatcher, decide_pages
 from crawler_dedup.batch.existing import ExistingPages, open_existing
+from crawler_dedup.batch.formats.records import Columns
 from crawler_dedup.batch.learning import check_profiles, learn_profiles
 from crawler_dedup.batch.neighbours import Places
 from crawler_dedup.batch.output import CLUSTERS, KEPT, LEFT_OUT_BYTES, VERDICTS, Clusters, Codes, write_kept
-from crawler_dedup.batch.readers.records import Columns
 from crawler_dedup.batch.shard import ROW_BYTES, Rows, format_memory, read_rows
 from crawler_dedup.config import Config
 from crawler_dedup.decision import Verdict

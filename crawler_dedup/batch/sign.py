@@ -24,8 +24,8 @@ from crawler_dedup.batch.collection import (
     read_receipt,
     write_json,
 )
-from crawler_dedup.batch.readers import find_format, format_of, reader_of
-from crawler_dedup.batch.readers.records import DEFAULT_COLUMNS, Columns, InputPage
+from crawler_dedup.batch.formats import find_format, format_of, module_of
+from crawler_dedup.batch.formats.records import DEFAULT_COLUMNS, Columns, InputPage
 from crawler_dedup.batch.shard import columns_of, write_shard
 from crawler_dedup.config import Config
 from crawler_dedup.config.settings import default_scope, scope_of
@@ -171,7 +171,7 @@ def _sign_shard(shard: Shard, *, config: Config, columns: Columns, scope: str) -
     details: dict[str, str] = {}
 
     def sign_rows(bad_records: IO[bytes]) -> Iterator[tuple[Any, ...]]:
-        signer, reader = cached_signer(config), reader_of(shard.source.format)
+        signer, reader = cached_signer(config), module_of(shard.source.format)
         for record in reader.read_pages(source, columns, config.max_bytes):
             raise_if_stopped()
             if isinstance(record, InputPage):

@@ -21,9 +21,9 @@ from crawler_dedup.batch.candidates import find_candidates
 from crawler_dedup.batch.collection import Collection
 from crawler_dedup.batch.decide import FURTHER_KEY_BYTES, KEPT_BYTES, PickedPages, RememberingMatcher, decide_pages
 from crawler_dedup.batch.find import PROFILES, Report
+from crawler_dedup.batch.formats.records import Columns
 from crawler_dedup.batch.learning import LEARNED_PAGES
 from crawler_dedup.batch.output import CLUSTERS, KEPT
-from crawler_dedup.batch.readers.records import Columns
 from crawler_dedup.batch.shard import ENTRY_BYTES, read_rows
 from crawler_dedup.index.opening import open_index
 from crawler_dedup.index.profiles import FrozenProfiles

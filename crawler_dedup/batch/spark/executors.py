@@ -10,9 +10,9 @@ import numpy as np
 import pyarrow as pa
 
 from crawler_dedup.batch.decide import PickedPages, PlacedDecision, RememberingMatcher, decide_pages
+from crawler_dedup.batch.formats.records import Columns, PassedOver, read_fields
 from crawler_dedup.batch.learning import snapshot_site
 from crawler_dedup.batch.neighbours import Places
-from crawler_dedup.batch.readers.records import Columns, PassedOver, read_fields
 from crawler_dedup.batch.shard import (
     COLUMNS,
     SCHEMA,
