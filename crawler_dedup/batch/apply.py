@@ -8,8 +8,8 @@ from functools import partial
 from os.path import commonpath
 from pathlib import Path
 
-from crawler_dedup.batch.collection import read_description
-from crawler_dedup.batch.find import REPORT, Report, ReportInput
+from crawler_dedup.batch.collection import Source, read_description
+from crawler_dedup.batch.find import REPORT, Report
 from crawler_dedup.batch.formats import Copied, LeftOut, module_of
 from crawler_dedup.batch.formats.records import InputPage
 from crawler_dedup.batch.output import CLUSTERS, read_clusters
@@ -30,7 +30,7 @@ from crawler_dedup.transfer import read_profiles
 
 OWN_TEXT = "own_text"
 """Name of the column with own texts."""
-_Texts = Callable[[ReportInput], Callable[[int], str | None]]
+_Texts = Callable[[Source], Callable[[int], str | None]]
 
 
 @dataclass(frozen=True)
@@ -54,11 +54,11 @@ class Applied:
 class _Copy:
     """A copy to write: its source and its path."""
 
-    source: ReportInput
+    source: Source
     target: Path
 
 
-def _read_own_texts(report: Report, text_format: Format, source: ReportInput) -> Callable[[int], str | None]:
+def _read_own_texts(report: Report, text_format: Format, source: Source) -> Callable[[int], str | None]:
     """Return a function from the number of a record, which ascends, to the own text; ``None`` for what is no page."""
     signer = cached_signer(config_from_spec(report.spec, Config()))
     profiles = read_profiles(Path(report.profiles), report.spec, can_read)
@@ -132,7 +132,7 @@ def _find_copies(inputs: Sequence[Path], report: Report, output: Path) -> list[_
     decided = {source.path: source for source in report.inputs}
     paths = find_files(inputs)
     unknown = [str(path) for path in paths if str(path) not in decided]
-    changed = [str(path) for path in paths if str(path) in decided and not decided[str(path)].is_current()]
+    changed = [str(path) for path in paths if str(path) in decided and not decided[str(path)].is_current]
     for problem, names in (
         ("`crawler-dedup batch find` has not decided about it", unknown),
         ("it has changed since it was signed", changed),
