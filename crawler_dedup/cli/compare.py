@@ -27,18 +27,15 @@ from crawler_dedup.config import Config
 from crawler_dedup.config.settings import default_scope, scope_of
 from crawler_dedup.index import opening
 from crawler_dedup.index.location import Location
-from crawler_dedup.index.records import Record
-from crawler_dedup.inspection.comparison import Comparison, Lack, PairSites, compare_pages, find_sites, inspect_stored
+from crawler_dedup.inspection.comparison import Comparison, Lack, PairSites, compare_pages, find_sites
 from crawler_dedup.inspection.fetching import FetchedPage, as_fetched, is_address, load_page
 from crawler_dedup.inspection.inspectedpage import RuleResult, inspect_page
-from crawler_dedup.journal.entry import Entry
 from crawler_dedup.signedpage import SignedPage
 from crawler_dedup.signing.signer import Signer, config_from_spec
-from crawler_dedup.signing.text import unpack_text
 from crawler_dedup.urls import without_credentials
 
 if TYPE_CHECKING:
-    from crawler_dedup.warc.droppedpage import DroppedPage
+    pass
 
 CHANGED = "The kept page was stored again since then, and may have changed; it is shown as it is now."
 _SHOWN_BLOCKS = 10
@@ -148,36 +145,6 @@ def print_comparison(console: Console, comparison: Comparison) -> None:
         console.print(describe_lacks("kept", comparison.kept_lacks))
         console.print(describe_lacks("new", comparison.new_lacks))
     console.print("The first rule with an answer decides (→). A crawl does not ask the rules below it.")
-
-
-def print_difference(
-    entry: Entry,
-    record: Record | None,
-    dropped: DroppedPage | None,
-    signer: Signer,
-    sites: PairSites,
-    not_stored: str,
-) -> None:
-    """Print how a dropped page and its representative differ, as far as one or both are stored; else *not_stored*.
-
-    Args:
-        record: the representative; ``None``: it is not kept.
-        dropped: the dropped page; ``None``: it is in no WARC file.
-    """
-    new, kept = unpack_text(entry.text), unpack_text(record.page.text) if record else ""
-    if record is not None and dropped is not None:
-        page, lacks = inspect_stored(dropped, record.page, signer, sites)
-        new = page.text
-    elif not (new and kept):
-        click.echo(not_stored)
-        return
-    if record is not None and record.filed > entry.seconds:
-        click.echo(CHANGED)
-    console = make_console()
-    if kept:
-        print_side_by_side(console, new, kept, folded=True)
-    if dropped is not None:
-        console.print(describe_lacks("kept", lacks, is_stored=False))
 
 
 def _figures(comparison: Comparison) -> Table:

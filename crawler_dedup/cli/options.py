@@ -130,22 +130,16 @@ def parse_pairs(words: Sequence[str], noun: str, example: str) -> dict[str, str]
     return dict(word.split("=", 1) for word in words)
 
 
-def parse_duration(text: str) -> float | None:
-    """Return the seconds of ``90d``, ``12h`` or ``2w``; ``None`` if *text* is no duration."""
-    match = re.fullmatch(r"(\d+(?:\.\d+)?)([smhdw])", text.strip())
-    return float(match[1]) * _SECONDS[match[2]] if match else None
-
-
 def parse_time(text: str) -> datetime:
     """Return the time that ``2026-11-21T18:00`` (in UTC if it has no zone) or ``3d`` (before now) names, in UTC.
 
     Raises:
         click.BadParameter: *text* is neither a time nor a duration.
     """
-    seconds = parse_duration(text)
+    duration = re.fullmatch(r"(\d+(?:\.\d+)?)([smhdw])", text.strip())
     try:
-        if seconds is not None:
-            return datetime.now(UTC) - timedelta(seconds=seconds)
+        if duration:
+            return datetime.now(UTC) - timedelta(seconds=float(duration[1]) * _SECONDS[duration[2]])
         time = datetime.fromisoformat(text.removesuffix("Z"))
         return time.astimezone(UTC) if time.tzinfo else time.replace(tzinfo=UTC)
     except (ValueError, OverflowError):

@@ -254,15 +254,8 @@ def keep(
 
 @click.command()
 @click.argument("urls", nargs=-1)
-@click.option(
-    "--file",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="Pairs of addresses: one pair per line, separated by a tab.",
-)
 @_options
-def separate(
-    urls: Sequence[str], file: Path | None, index: Location | None, settings: Sequence[str], *, undo: bool
-) -> None:
+def separate(urls: Sequence[str], index: Location | None, settings: Sequence[str], *, undo: bool) -> None:
     """Never drop one of two pages as a duplicate of the other.
 
     URLS are the addresses of two pages, as the crawl knew them. Either may still be dropped as a duplicate of a third page.
@@ -270,15 +263,9 @@ def separate(
     \b
     Examples:
       crawler-dedup separate https://example.org/1 https://example.org/2
-      crawler-dedup separate --file pairs.tsv
+      crawler-dedup separate https://example.org/1 https://example.org/2 --undo
     """
-    pairs = [list(urls)] if urls else []
-    if file is not None:
-        lines = file.read_text(encoding="utf-8").splitlines()
-        pairs += [line.split("\t") for line in lines if line.strip()]
-    if not pairs:
-        raise click.UsageError("Name two addresses, or a --file of pairs.")
-    _change(_make("separate", pairs), index, settings, undo=undo)
+    _change(_make("separate", [urls]), index, settings, undo=undo)
 
 
 @click.command()
