@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ from crawler_dedup.cli.terminal import print_note
 from crawler_dedup.config import PREFIX, Config, nearest_settings
 from crawler_dedup.errors import ConfigError, DedupError
 from crawler_dedup.index.location import Location, find_location
-from crawler_dedup.inspection.stored import StoredPages, id_of
+from crawler_dedup.inspection.stored import StoredPages
 from crawler_dedup.journal.reader import Journals
 from crawler_dedup.journal.writer import journal_path
 
@@ -43,9 +43,9 @@ class Target:
         journal = journal_path(self.config.journal, self.directory)
         return self.directory if isinstance(self.index, Path) or journal is None else journal.parent
 
-    def find_stored(self, key: Callable[[Any], Hashable] = id_of) -> StoredPages:
-        """Find the dropped pages in WARC files by *key*; print a sentence about a file that cannot be read to its end."""
-        stored = StoredPages(self.warc_directory, key)
+    def find_stored(self) -> StoredPages:
+        """Find the dropped pages in WARC files; print a sentence about a file that cannot be read to its end."""
+        stored = StoredPages(self.warc_directory)
         stored.refresh()
         for problem in stored.problems:
             print_note(problem)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from crawler_dedup.journal.entry import Entry
 from crawler_dedup.system.extras import has_extra
@@ -24,15 +23,12 @@ def id_of(entry: Entry) -> DropId:
 class StoredPages:
     """Finds dropped pages in the WARC files of a directory; none without the extra ``warc``.
 
-    Args:
-        key: returns what identifies a page, from its :class:`Drop`. Of several pages with the same key, the latest is found.
-
     Attributes:
         problems: a sentence for each file that the last :meth:`refresh` could not read to its end.
     """
 
-    def __init__(self, directory: Path, key: Callable[[Any], Hashable] = id_of) -> None:
-        self._directory, self._key = directory, key
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
         self._read: dict[Path, tuple[int, int]] = {}  # the size of each file, and the offset of its last page
         self._positions: dict[int, tuple[Path, int]] = {}
         self.problems: list[str] = []
@@ -49,16 +45,16 @@ class StoredPages:
             with suppress(FileNotFoundError):  # a crawl has removed it meanwhile
                 if (size := path.stat().st_size) != known:
                     for page, offset in read_pages(path, self.problems, last if size > known else 0):
-                        self._positions[hash(self._key(page.drop))] = path, offset
+                        self._positions[hash(id_of(page.drop))] = path, offset
                         last = offset
                     self._read[path] = size, last
 
-    def __contains__(self, key: Hashable) -> bool:
+    def __contains__(self, key: DropId) -> bool:
         """Return whether there is such a page: the oldest files are removed when all of them are too large."""
         position = self._positions.get(hash(key))
         return position is not None and position[0].exists()
 
-    def find(self, key: Hashable) -> DroppedPage | None:
+    def find(self, key: DropId) -> DroppedPage | None:
         """Return a page, or ``None``. Raises :class:`DedupError` if its file was changed meanwhile."""
         if key not in self:
             return None
