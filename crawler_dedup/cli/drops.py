@@ -6,7 +6,7 @@ import random
 import sys
 from collections.abc import Iterable, Sequence
 from contextlib import closing
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import click
 from rich.table import Table
@@ -206,15 +206,9 @@ def _run_fields(run: RunDrops) -> dict[str, Any]:
 
 @click.command()
 @click.option("--hosts", is_flag=True, help="List hosts that mostly have copies of pages of another host.")
-@click.option(
-    "--list",
-    "listed",
-    type=click.Choice(["deny", "allow"]),
-    help="Print only hosts, one per line: those that need not be crawled, or all others.",
-)
 @click.option("--json", "--jsonl", "json", is_flag=True, help="Print JSON Lines: one JSON object per line.")
 @target_options
-def groups(*, hosts: bool, listed: Literal["deny", "allow"] | None, json: bool, options: TargetOptions) -> None:
+def groups(*, hosts: bool, json: bool, options: TargetOptions) -> None:
     """List the pages, or the hosts, that have the same content.
 
     The lines below a kept page are the addresses of its duplicates. They come from the journal of all runs since a
@@ -222,18 +216,16 @@ def groups(*, hosts: bool, listed: Literal["deny", "allow"] | None, json: bool, 
     of the index, or its address on a server; without it, the index of this Scrapy project is used.
 
     --hosts lists the hosts that mostly have copies: at least ten pages of the host are known (kept or dropped), and at
-    least half of them are duplicates of pages of one other host. The share is printed. --list deny prints only the
-    names of these hosts, for LinkExtractor(deny_domains=...); --list allow prints the other hosts, for allowed_domains.
+    least half of them are duplicates of pages of one other host. The share is printed, and whether the host need not be
+    crawled: not of hosts that another one copies, for LinkExtractor(deny_domains=...).
 
     \b
     Examples:
       crawler-dedup groups
       crawler-dedup groups --jsonl > groups.jsonl
       crawler-dedup groups --hosts
-      crawler-dedup groups --list deny > deny.txt
+      crawler-dedup groups --hosts --json | jq -r "select(.deny).host"
     """
-    if json and listed:
-        raise click.UsageError("--json and --list cannot be combined.")
     from crawler_dedup.index.opening import open_index  # noqa: PLC0415  (loads numpy)
     from crawler_dedup.inspection.droptable import DropTable  # noqa: PLC0415
 
@@ -242,8 +234,8 @@ def groups(*, hosts: bool, listed: Literal["deny", "allow"] | None, json: bool, 
         with progress_bars() as start, closing(open_index(target.index)) as pages:
             table.read(pages, target.journals, start)
         print_damage(table.damaged)
-        if hosts or listed:
-            _print_hosts(table, listed, json=json)
+        if hosts:
+            _print_hosts(table, json=json)
         elif json:
             print_json("group", map(vars, table.groups()))
         else:
@@ -253,22 +245,20 @@ def groups(*, hosts: bool, listed: Literal["deny", "allow"] | None, json: bool, 
                     click.echo(f"  ← {printable(each['url'])}  ({printable(each['rule'])})")
 
 
-def _print_hosts(table: DropTable, listed: Literal["deny", "allow"] | None, *, json: bool) -> None:
+def _print_hosts(table: DropTable, *, json: bool) -> None:
     from crawler_dedup.inspection.droptable import find_redundant_hosts  # noqa: PLC0415  (loads numpy)
 
     hosts_with_mirrors = table.mirrors()
     redundant = find_redundant_hosts(hosts_with_mirrors)
-    if listed:
-        for host in redundant if listed == "deny" else [host for host in table.hosts() if host not in redundant]:
-            click.echo(printable(host))
-    elif json:
+    if json:
         lines = ({**vars(each), "share": each.share, "deny": each.host in redundant} for each in hosts_with_mirrors)
         print_json("mirror", lines)
     elif not hosts_with_mirrors:
         click.echo("No host mostly has copies of pages of one other host (half of at least ten known pages).")
     else:
-        table_of_hosts = make_table("host", "duplicates of", right=("pages", "duplicates", "share"))
+        table_of_hosts = make_table("host", "duplicates of", right=("pages", "duplicates", "share", "deny"))
         for each in hosts_with_mirrors:
             names = Text(printable(each.host)), Text(printable(each.mirrors))
-            table_of_hosts.add_row(*names, f"{each.pages:,}", f"{each.duplicates:,}", f"{each.share:.0%}")
+            deny = "yes" if each.host in redundant else "no"
+            table_of_hosts.add_row(*names, f"{each.pages:,}", f"{each.duplicates:,}", f"{each.share:.0%}", deny)
         make_console().print(table_of_hosts)

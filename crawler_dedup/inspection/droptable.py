@@ -219,10 +219,6 @@ class DropTable(JournalTable):
         )
         return [Mirror(*row) for row in rows]
 
-    def hosts(self) -> list[str]:
-        """Return the hosts of all kept pages, in ascending order."""
-        return [host for (host,) in self.select("SELECT DISTINCT host FROM pages WHERE settled ORDER BY host")]
-
 
 def conditions_of(search: Search) -> tuple[str, list[str]]:
     """Return the conditions in SQL, and their parameters."""

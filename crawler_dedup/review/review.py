@@ -19,7 +19,7 @@ from crawler_dedup.index.opening import open_index, open_to_write
 from crawler_dedup.index.overrides import Override, OverrideKind, make_override
 from crawler_dedup.index.records import Record
 from crawler_dedup.inspection.comparison import Lack, PairSites, find_fetched_lacks, find_sites_then, inspect_stored
-from crawler_dedup.inspection.droptable import Drop, DropTable, Mirror, Search
+from crawler_dedup.inspection.droptable import Drop, DropTable, Search
 from crawler_dedup.inspection.fetching import as_fetched, fetch_page
 from crawler_dedup.inspection.restore import restore
 from crawler_dedup.inspection.stored import StoredPages, id_of
@@ -100,11 +100,6 @@ class Review:
         if drop is None:
             raise DedupError("There is no such drop, or it was replaced: the page was dropped again later.")
         return drop
-
-    def mirrors(self) -> list[Mirror]:
-        """Return the hosts that mirror another one, as :meth:`DropTable.mirrors` does."""
-        with self._lock:
-            return self.table.mirrors()
 
     def contents(self, drop: Drop) -> Contents:
         """Return the known contents of both pages: as they were fetched, or else as they are stored, or their texts."""

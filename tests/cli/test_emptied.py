@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.commandline import entries_of, invoke, json_lines, lines_by_type, printed_text
+from tests.support.commandline import entries_of, invoke, lines_by_type, printed_text
 from tests.support.crawling import Site, run_scrapy
 from tests.support.projects import ADDON, PAGES, index_of, project
 
@@ -33,14 +33,12 @@ def run_of(index: Path, number: int) -> str:
 
 
 def test_the_report_counts_the_runs_since_the_index_was_emptied(emptied: Path, tmp_path: Path) -> None:
-    (line,) = json_lines("report", emptied, "-o", tmp_path / "report.html", "--json")
-    assert [line[name] for name in ("runs", "kept", "dropped", "unchanged", "marked")] == [2, 1, 2, 1, 0]
-    assert line["earlier_runs"] == 1
     text = printed_text(invoke("report", emptied, "-o", tmp_path / "report.html"))
     assert "2 runs, " in text
     assert "The index was emptied after 1 earlier run, reported separately." in text
     html = " ".join(re.sub("<[^>]*>", " ", (tmp_path / "report.html").read_text(encoding="utf-8")).split())
-    assert "Checked 4 pages" in html
+    for figure in ("Checked 4 pages", "Kept 1 ", "Duplicates 2 ", "Unchanged 1 "):
+        assert figure in html
     earlier = html.partition("Before the index was emptied")[2].partition("not known any more")[0]
     assert re.match(rf" {run_of(emptied, 0)} project .* duplicates 1 · unchanged 0 · unchecked 0 ", earlier)
     assert "kept 0 ·" not in html.partition(run_of(emptied, 1))[2][:200]

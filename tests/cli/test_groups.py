@@ -66,11 +66,6 @@ def test_hosts_of_few_pages_or_with_few_copies_are_no_mirrors(tmp_path: Path) ->
     assert json_lines("groups", tmp_path / "index", "--hosts", "--json") == []
 
 
-def test_mirrors_give_lists_to_deny_and_to_allow(mirrored: Path) -> None:
-    assert invoke("groups", mirrored, "--list", "deny").stdout == "copy.org\n"
-    assert invoke("groups", mirrored, "--list", "allow").stdout == "main.org\nother.org\n"
-
-
 def test_of_hosts_that_mirror_each_other_one_is_allowed(tmp_path: Path) -> None:
     pages = {f"http://a.org/{number}": article(number) for number in range(6)}
     pages |= {f"http://b.org/{number}": article(number, frame="b") for number in range(12)}
