@@ -107,12 +107,8 @@ def crawl(  # noqa: PLR0913, PLR0917  (each is an option of the command)
     if json and feeds.use_stdout:
         raise click.UsageError("Pages and --json cannot both go to stdout.")
     from crawler_dedup.spiders.running import run_spider  # noqa: PLC0415  (slow to load)
-    from crawler_dedup.spiders.site import SiteSpider, check_urls  # noqa: PLC0415
+    from crawler_dedup.spiders.site import SiteSpider  # noqa: PLC0415
 
-    try:
-        check_urls(urls)
-    except ValueError as error:
-        raise click.UsageError(str(error)) from None
     options = parse_pairs(settings, "setting", "DOWNLOAD_DELAY=0.2")
     if index is not None:
         options["DEDUP_DIR"] = str(index.absolute())
