@@ -36,7 +36,7 @@ from crawler_dedup.journal.entry import Entry
 from crawler_dedup.journal.reader import Journals, format_period, read_entries, sample
 
 if TYPE_CHECKING:
-    from crawler_dedup.inspection.droptable import DropTable, RunDrops, SelectedDrops
+    from crawler_dedup.inspection.droptable import RunDrops, SelectedDrops
 
 
 @click.command()
@@ -205,26 +205,19 @@ def _run_fields(run: RunDrops) -> dict[str, Any]:
 
 
 @click.command()
-@click.option("--hosts", is_flag=True, help="List hosts that mostly have copies of pages of another host.")
 @click.option("--json", "--jsonl", "json", is_flag=True, help="Print JSON Lines: one JSON object per line.")
 @target_options
-def groups(*, hosts: bool, json: bool, options: TargetOptions) -> None:
-    """List the pages, or the hosts, that have the same content.
+def groups(*, json: bool, options: TargetOptions) -> None:
+    """List the pages that have the same content.
 
     The lines below a kept page are the addresses of its duplicates. They come from the journal of all runs since a
     crawl last emptied the index (DEDUP_FRESH). A dropped page that was kept later is left out. INDEX is the directory
     of the index, or its address on a server; without it, the index of this Scrapy project is used.
 
-    --hosts lists the hosts that mostly have copies: at least ten pages of the host are known (kept or dropped), and at
-    least half of them are duplicates of pages of one other host. The share is printed, and whether the host need not be
-    crawled: not of hosts that another one copies, for LinkExtractor(deny_domains=...).
-
     \b
     Examples:
       crawler-dedup groups
       crawler-dedup groups --jsonl > groups.jsonl
-      crawler-dedup groups --hosts
-      crawler-dedup groups --hosts --json | jq -r "select(.deny).host"
     """
     from crawler_dedup.index.opening import open_index  # noqa: PLC0415  (loads numpy)
     from crawler_dedup.inspection.droptable import DropTable  # noqa: PLC0415
@@ -234,31 +227,10 @@ def groups(*, hosts: bool, json: bool, options: TargetOptions) -> None:
         with progress_bars() as start, closing(open_index(target.index)) as pages:
             table.read(pages, target.journals, start)
         print_damage(table.damaged)
-        if hosts:
-            _print_hosts(table, json=json)
-        elif json:
+        if json:
             print_json("group", map(vars, table.groups()))
         else:
             for group in table.groups():
                 click.echo(printable(group.url))
                 for each in group.duplicates:
                     click.echo(f"  ← {printable(each['url'])}  ({printable(each['rule'])})")
-
-
-def _print_hosts(table: DropTable, *, json: bool) -> None:
-    from crawler_dedup.inspection.droptable import find_redundant_hosts  # noqa: PLC0415  (loads numpy)
-
-    hosts_with_mirrors = table.mirrors()
-    redundant = find_redundant_hosts(hosts_with_mirrors)
-    if json:
-        lines = ({**vars(each), "share": each.share, "deny": each.host in redundant} for each in hosts_with_mirrors)
-        print_json("mirror", lines)
-    elif not hosts_with_mirrors:
-        click.echo("No host mostly has copies of pages of one other host (half of at least ten known pages).")
-    else:
-        table_of_hosts = make_table("host", "duplicates of", right=("pages", "duplicates", "share", "deny"))
-        for each in hosts_with_mirrors:
-            names = Text(printable(each.host)), Text(printable(each.mirrors))
-            deny = "yes" if each.host in redundant else "no"
-            table_of_hosts.add_row(*names, f"{each.pages:,}", f"{each.duplicates:,}", f"{each.share:.0%}", deny)
-        make_console().print(table_of_hosts)

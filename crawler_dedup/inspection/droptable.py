@@ -16,46 +16,6 @@ from crawler_dedup.journal.reader import RunPeriod, RunPeriods, Selection, read_
 from crawler_dedup.rules.table import SAME_BYTES
 from crawler_dedup.signing.text import unpack_text
 
-MIN_MIRROR_SHARE, MIN_MIRROR_PAGES = 0.5, 10
-
-
-@dataclass(frozen=True)
-class Mirror:
-    """A host of which pages are represented by pages of another host.
-
-    Attributes:
-        host: the host.
-        mirrors: the other host.
-        duplicates: how many pages of *host* are represented there.
-        pages: how many pages of *host* are known: kept or represented.
-    """
-
-    host: str
-    mirrors: str
-    duplicates: int
-    pages: int
-
-    @property
-    def share(self) -> float:
-        """The share of the pages of the host that the other host represents."""
-        return self.duplicates / self.pages
-
-
-def find_redundant_hosts(mirrors: Sequence[Mirror]) -> list[str]:
-    """Return the hosts that need not be crawled: each mirrors a host that is none of them.
-
-    Args:
-        mirrors: the largest share first.
-    """
-    redundant: dict[str, None] = {}
-    needed: set[str] = set()
-    for mirror in mirrors:
-        if mirror.host not in needed and mirror.mirrors not in redundant:
-            redundant[mirror.host] = None
-            needed.add(mirror.mirrors)
-    return list(redundant)
-
-
 _CONDITIONS = {
     **{name: f"{name} = ?" for name in ("rule", "spider", "run")},
     "host": "instr(host, lower(?))",
@@ -202,22 +162,6 @@ class DropTable(JournalTable):
         )
         for (scope, url, is_kept), members in groupby(rows, lambda row: row[:3]):
             yield Group(scope, url, bool(is_kept), [dict(zip(_MEMBER, member[3:], strict=True)) for member in members])
-
-    def mirrors(self) -> list[Mirror]:
-        """Return the hosts of which another host represents half of the known pages or more, the largest share first.
-
-        Hosts with fewer than ten known pages are left out.
-        """
-        rows = self.select(
-            f"WITH lost AS (SELECT scope, url, host, kept_host FROM entries WHERE is_last AND NOT {IS_KEPT}),"  # noqa: S608
-            " known AS (SELECT scope, url, host FROM lost UNION SELECT scope, url, host FROM pages WHERE settled),"
-            " totals AS (SELECT host, count(*) AS total FROM known GROUP BY host)"
-            " SELECT lost.host, kept_host, count(*) AS number, total FROM lost JOIN totals ON totals.host = lost.host"
-            " WHERE lost.host != kept_host GROUP BY lost.host, kept_host HAVING number >= ? * total AND total >= ?"
-            " ORDER BY 1.0 * number / total DESC, number DESC, lost.host, kept_host",
-            [MIN_MIRROR_SHARE, MIN_MIRROR_PAGES],
-        )
-        return [Mirror(*row) for row in rows]
 
 
 def conditions_of(search: Search) -> tuple[str, list[str]]:
