@@ -123,7 +123,7 @@ _SECTIONS = {
     "Try": (
         LazyCommand("demo", ".crawl:demo", "Show what the filter drops on two small sites."),
         LazyCommand("crawl", ".crawl:crawl", "Crawl sites politely, and write the pages that are kept."),
-        LazyCommand("settings", ".settings:settings", "Print all settings with their defaults and explanations."),
+        LazyCommand("settings", ".project:print_settings", "Print all settings with their defaults and explanations."),
     ),
     "Look": (
         LazyCommand("drops", ".drops:drops", "List dropped pages, each with the kept page that it duplicates."),

@@ -29,8 +29,7 @@ from crawler_dedup.errors import DedupError
 from crawler_dedup.evaluation.answers import Answers
 from crawler_dedup.inspection.droptable import Drop, SelectedDrops
 from crawler_dedup.journal.reader import Journals, Selection, read_entries, sample
-from crawler_dedup.review.review import Review
-from crawler_dedup.review.sides import read_main_text
+from crawler_dedup.review.review import Review, read_main_text
 from crawler_dedup.system.extras import require_extra
 
 _NOT_STORED = (

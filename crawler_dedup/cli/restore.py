@@ -30,10 +30,9 @@ from crawler_dedup.config import PREFIX
 from crawler_dedup.index import opening
 from crawler_dedup.index.location import Location
 from crawler_dedup.index.overrides import Override, OverrideKind, make_override
+from crawler_dedup.inspection.dropped import Restored, id_of
+from crawler_dedup.inspection.dropped import restore as restore_drops
 from crawler_dedup.inspection.journaltable import JournalTable
-from crawler_dedup.inspection.restore import Restored
-from crawler_dedup.inspection.restore import restore as restore_drops
-from crawler_dedup.inspection.stored import id_of
 from crawler_dedup.journal.reader import read_entries
 from crawler_dedup.urls import without_credentials
 
@@ -195,7 +194,7 @@ def _prepare_crawl(name: str, options: Sequence[str], feeds: Feeds, *, follows: 
     from scrapy.crawler import CrawlerRunner  # noqa: PLC0415  (slow to load)
     from scrapy.utils.project import get_project_settings  # noqa: PLC0415
 
-    from crawler_dedup.spiders.restoring import make_restoring, stores_items  # noqa: PLC0415
+    from crawler_dedup.spiders.running import make_restoring, stores_items  # noqa: PLC0415
 
     settings = get_project_settings()
     of_crawl = parse_pairs(options, "setting", "DOWNLOAD_DELAY=0.2")

@@ -29,9 +29,9 @@ from crawler_dedup.config import Config
 from crawler_dedup.index import opening
 from crawler_dedup.index.records import Record
 from crawler_dedup.inspection.comparison import find_similar, inspect_stored
+from crawler_dedup.inspection.dropped import id_of
 from crawler_dedup.inspection.history import AddressHistory, PageHistory, find_history
 from crawler_dedup.inspection.journaltable import JournalTable
-from crawler_dedup.inspection.stored import id_of
 from crawler_dedup.journal.entry import Entry
 from crawler_dedup.journal.reader import format_period
 from crawler_dedup.rules.matcher import ConfiguredScheme

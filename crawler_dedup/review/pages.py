@@ -29,8 +29,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from crawler_dedup.errors import DedupError
 from crawler_dedup.inspection.droptable import SEARCHED, Search
 from crawler_dedup.report.rendering import make_environment
-from crawler_dedup.review.review import Review
-from crawler_dedup.review.sides import MAX_ROWS, compare_sides
+from crawler_dedup.review.review import MAX_ROWS, Review, compare_sides
 
 HOST = "127.0.0.1"
 """The only interface on which the pages are served."""
