@@ -311,8 +311,8 @@ class Deduplicator:
         return self._opened.store.tidy(self._matcher, self._opened.context.max_age, advance)
 
     @property
-    def stored_bytes(self) -> int:
-        """Size of the index in bytes: in a directory known at once, on a server estimated from a sample of its keys."""
+    def stored_bytes(self) -> int | None:
+        """Size of the index on disk, in bytes; ``None`` if it is on a server."""
         return self._opened.store.stored_bytes
 
     def __len__(self) -> int:

@@ -15,11 +15,11 @@ from crawler_dedup.decision import Decision
 from crawler_dedup.errors import IndexMissing, IndexUnusable
 from crawler_dedup.index.claims import add_addresses, end_claim, touch_run
 from crawler_dedup.index.decider import Decider, RunContext
-from crawler_dedup.index.header import FileFigures, Header, other_header_error
+from crawler_dedup.index.header import Header, other_header_error
 from crawler_dedup.index.jobs import LOCKED, WRITE_SECONDS, wait_for
 from crawler_dedup.index.limits import MAX_CHANGED, MAX_EMPTIED_SITES, MAX_OVERRIDES
 from crawler_dedup.index.overrides import KnownOverrides, Override
-from crawler_dedup.index.profiles import FrozenProfiles, SiteFigures, Snapshot, StoredSite, site_key
+from crawler_dedup.index.profiles import FrozenProfiles, Snapshot, StoredSite, site_key
 from crawler_dedup.index.protocols import Filing, Matcher
 from crawler_dedup.index.records import Record
 from crawler_dedup.index.runs import Alive, Run, RunEntry, wall_clock
@@ -61,12 +61,8 @@ class Index(ABC):
         self._frozen = frozen
 
     @property
-    @abstractmethod
-    def stored_bytes(self) -> int:
-        """Size of the index in bytes. In a directory it is read in microseconds, on a server with round trips."""
-
-    def measure(self) -> FileFigures | None:
-        """Measure the file of the index; return ``None`` if it is on a server."""
+    def stored_bytes(self) -> int | None:
+        """Size of the index on disk, in bytes; ``None`` if it is on a server."""
         return None
 
     @abstractmethod
@@ -357,11 +353,6 @@ class Index(ABC):
         while part := list(islice(waiting, self.changed_at_once)):
             results += self._write(lambda txn, part=part: [change(txn, item) for item in part])  # type: ignore[misc]
         return results
-
-    def measure_sites(self) -> SiteFigures:
-        """Count the sites, and measure what is stored about them."""
-        with self._read() as txn:
-            return txn.sites.measure()
 
     def list_overrides(self) -> list[Override]:
         """Return all overrides, the oldest first."""

@@ -118,20 +118,6 @@ def warn_of_unknown_sites(count: int, scope: str) -> None:
     )
 
 
-class SiteFigures(NamedTuple):
-    """How much is stored about sites.
-
-    Attributes:
-        sites: number of sites about which something is stored.
-        known: number of sites that have a snapshot.
-        content_bytes: length of all names and values.
-    """
-
-    sites: int
-    known: int
-    content_bytes: int
-
-
 class StoredSite(msgspec.Struct, frozen=True, array_like=True):
     """All that is stored about a site, to move it into another index.
 
@@ -294,19 +280,6 @@ class SiteStore:
             self._drop_snapshots(key, self._head(key).numbers)
         self._storage.delete(COUNTS, key)
         self._storage.delete(SITES, key)
-
-    def measure(self) -> SiteFigures:
-        """Count the sites, those with a snapshot, and the bytes of their rows."""
-        sites = known = size = 0
-        for key in self._keys():
-            sites += 1
-            names: list[tuple[RowTable, bytes]] = [(SITES, key), (COUNTS, key)]
-            with suppress(msgspec.DecodeError):
-                head = self._head(key)
-                known += head.number > 0
-                names += [(SNAPSHOTS, _snapshot_name(key, number)) for number in head.numbers]
-            size += sum(len(name) + len(self._storage.read(table, name) or b"") for table, name in names)
-        return SiteFigures(sites, known, size)
 
     def _read_site(self, key: bytes) -> StoredSite:
         """Return all that is stored about a site. Raises :class:`msgspec.DecodeError`."""

@@ -71,7 +71,7 @@ class Pages:
     def use(self) -> None:
         """Use the index in every way; only errors of the index are caught."""
         uses: list[Callable[[], object]] = [
-            self.store.measure_sites,
+            lambda: list(self.store.sites()),
             lambda: transfer.export_index(self.store, self.file, lambda _: None),
             *(partial(self.deduplicator.decide, [page]) for page in (*self.copies, *self.own)),
             *(partial(self._claim_and_end, page) for page in self.copies),

@@ -18,7 +18,7 @@ from crawler_dedup.index.location import ServerAddress
 from crawler_dedup.index.profiles import FrozenProfiles
 from crawler_dedup.index.protocols import Matcher
 from crawler_dedup.index.redis.connection import ServerConnection, read_time, require_server
-from crawler_dedup.index.redis.keys import LISTED, Keys, encode_header, read_meta, split_header
+from crawler_dedup.index.redis.keys import Keys, encode_header, read_meta, split_header
 from crawler_dedup.index.redis.runs import ServerRun
 from crawler_dedup.index.redis.storage import ServerStorage, explaining_damage
 from crawler_dedup.index.redis.writer import LOCK_SECONDS, MOST_PAGES, Writer, lock
@@ -32,7 +32,6 @@ logger = logger_without_credentials("crawler_dedup.index")
 _T = TypeVar("_T")
 _CLOSE_SECONDS = 10.0
 _REMOVED = 500
-_MEASURED = 1_000
 
 
 class ServerIndex(Index):
@@ -131,20 +130,6 @@ class ServerIndex(Index):
         """Return whether there is an index at *address*. Raises :class:`IndexUnusable` without the server."""
         with closing(ServerConnection(address)) as connection:
             return read_meta(connection)[0] is not None
-
-    @property
-    def stored_bytes(self) -> int:
-        """Estimate the size from the sets and a sample of the other keys, or measure all keys if they are few."""
-        keys, cursor, names = self._open_storage().keys, b"", list[bytes]()
-        while cursor != b"0" and len(names) < _MEASURED:
-            cursor, some = self._connection.call(b"SCAN", cursor or b"0", b"COUNT", _MEASURED)
-            names += some
-        sets = [keys.names(table) for table in LISTED]
-        own = [name for name in names if name.startswith(keys.prefix) and name not in sets]
-        answers = self._connection.run(*((b"MEMORY", b"USAGE", name) for name in (*own, *sets)))
-        sizes = [size or 0 for size in answers]
-        keys_a_name = self._connection.call(b"DBSIZE") / max(len(names), 1)
-        return int(sum(sizes[: len(own)]) * keys_a_name + sum(sizes[len(own) :]))
 
     def close(self) -> None:
         if self in self._open:
