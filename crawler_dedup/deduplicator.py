@@ -226,9 +226,11 @@ class Deduplicator:
     def decide(self, batch: Sequence[SignedPage]) -> list[Decision]:
         """Decide about the pages of *batch* in order, and file those that are kept. Returns once the result is stored.
 
-        Each page is also compared with those before it.
+        Each page is also compared with those before it. A large batch takes several transactions.
         """
-        return self.submit(batch).result()
+        at_once = self._opened.store.changed_at_once
+        offers = [self.submit(batch[at : at + at_once]) for at in range(0, len(batch), at_once)]
+        return [decision for offer in offers for decision in offer.result()]
 
     def submit(
         self,

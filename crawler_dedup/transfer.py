@@ -308,9 +308,7 @@ def import_index(
     filing, new = filing_of(header.spec), 0
     with closing(open_or_create_index(location, header.spec, header.libraries)) as pages:
         for block in _counted(export.blocks(), advance):
-            rows = decode_records(export, block)
-            parts = (rows[at : at + pages.merged_at_once] for at in range(0, len(rows), pages.merged_at_once))
-            new += sum(pages.merge(part, filing) for part in parts)
+            new += pages.merge(decode_records(export, block), filing)
         pages.merge_sites(export.sites())
         pages.add_overrides(overrides)
     return total, new

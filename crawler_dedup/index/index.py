@@ -216,29 +216,24 @@ class Index(ABC):
         with its last page. *advance* is called with the number of records that were read, *report* with each forgotten page.
         """
         forgotten, sites = 0, set[bytes]()
-        for numbers in self._selected(select, advance):
-            job = partial(Transaction.forget, numbers=numbers, select=select, filing=filing)
-            records = self._write(job, needs=Needs(filing, numbers=numbers))
-            forgotten += len(records)
-            for record in records:
+        forget = partial(Transaction.forget, select=select, filing=filing)
+        picked = self._pick(select, advance)
+        for record in self._change_each(picked, forget, lambda numbers: Needs(filing, numbers=numbers)):
+            if record is not None:
+                forgotten += 1
                 report(record.page)
                 if len(sites) < MAX_EMPTIED_SITES:
                     sites.add(site_key(record.page.scope, record.page.url))
         self._remove_sites(sites - {b""})
         return forgotten
 
-    def _selected(self, select: Callable[[Record], bool], advance: Advance) -> Iterator[list[int]]:
-        """Yield the numbers of the records that *select* picks, some hundred at a time."""
-        picked: list[int] = []
+    def _pick(self, select: Callable[[Record], bool], advance: Advance) -> Iterator[int]:
+        """Yield the numbers of the records that *select* picks."""
         with self._read() as txn:
             for number, record in txn.items():
                 advance(1)
                 if record is not None and select(record):
-                    picked.append(number)
-                if len(picked) == self.changed_at_once:
-                    yield picked
-                    picked = []
-        yield picked
+                    yield number
 
     def _remove_sites(self, sites: set[bytes]) -> None:
         """Remove those of *sites* of which no page is recorded, unless pages of them are counted meanwhile."""
@@ -250,11 +245,12 @@ class Index(ABC):
                 if record is not None:
                     sites.discard(site_key(record.page.scope, record.page.url))
 
-        def remove(txn: Transaction, key: bytes) -> None:
-            if txn.sites.count_counted(key) == counted[key]:
+        def remove(txn: Transaction, key: bytes) -> bool:
+            if is_unused := txn.sites.count_counted(key) == counted[key]:
                 txn.sites.remove(key)
+            return is_unused
 
-        self._change_each(sites, remove)
+        sum(self._change_each(sites, remove))
 
     def tidy(self, filing: Filing, max_age: int, advance: Advance = ignore_progress) -> int:
         """Forget the pages that no longer count, and return their number.
@@ -345,14 +341,19 @@ class Index(ABC):
 
         This is done in transactions of a few hundred sites, so that a crawl can go on.
         """
-        self._change_each(sites, lambda txn, site: txn.sites.merge(site, wall_clock()))
+        sum(self._change_each(sites, lambda txn, site: txn.sites.merge(site, wall_clock())))
 
-    def _change_each(self, items: Iterable[_Item], change: Callable[[Transaction, _Item], _T]) -> list[_T]:
-        """Call *change* with each of *items*, some in a transaction; return the results."""
-        waiting, results = iter(items), list[_T]()
-        while part := list(islice(waiting, self.changed_at_once)):
-            results += self._write(lambda txn, part=part: [change(txn, item) for item in part])  # type: ignore[misc]
-        return results
+    def _change_each(
+        self,
+        items: Iterable[_Item],
+        change: Callable[[Transaction, _Item], _T],
+        needs_of: Callable[[Sequence[_Item]], Needs] = lambda _: NO_NEEDS,
+        at_once: int = 0,
+    ) -> Iterator[_T]:
+        """Call *change* with each of *items*, some in a transaction, which has *needs_of* them; yield the results."""
+        waiting = iter(items)
+        while part := list(islice(waiting, at_once or self.changed_at_once)):
+            yield from self._write(lambda txn, part=part: [change(txn, item) for item in part], needs=needs_of(part))  # type: ignore[misc]
 
     def list_overrides(self) -> list[Override]:
         """Return all overrides, the oldest first."""
@@ -385,8 +386,11 @@ class Index(ABC):
 
         They are not compared with each other or with the kept pages.
         """
-        needs = Needs(filing, [record.page for record in records])
-        return self._write(partial(Transaction.merge, records=records, filing=filing), needs=needs)
+
+        def needs_of(part: Sequence[Record]) -> Needs:
+            return Needs(filing, [record.page for record in part])
+
+        return sum(self._change_each(records, partial(Transaction.merge, filing=filing), needs_of, self.merged_at_once))
 
     def __len__(self) -> int:
         """Return how many pages are recorded."""

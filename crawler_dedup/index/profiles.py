@@ -250,15 +250,15 @@ class SiteStore:
         """Return the number of sites with stored data that cannot be read."""
         return sum(1 for _ in self._keys()) - sum(1 for _ in self.stored())
 
-    def merge(self, site: StoredSite, now: int) -> None:
-        """Replace what is known about a site by *site*, if that counts more pages.
+    def merge(self, site: StoredSite, now: int) -> bool:
+        """Replace what is known about a site by *site*, if that counts more pages; return whether it does.
 
         New snapshots may have the numbers of replaced ones, so :meth:`find_snapshot` no longer finds any for a decision
         before *now*.
         """
         key = site.key
         if self._counts(key)[0] >= site.pages_counted:
-            return
+            return False
         head = self._head(key)
         self.remove(key)
         since = now + 1 if head.number else site.since  # times are whole seconds
@@ -267,6 +267,7 @@ class SiteStore:
         self._write(COUNTS, key, _join_counts(site.pages_counted, site.counts))
         for number, content in site.snapshots:
             self._write(SNAPSHOTS, _snapshot_name(key, number), content)
+        return True
 
     def count_counted(self, key: bytes) -> int:
         """Return how many pages of a site were counted; 0 if this cannot be read."""

@@ -170,24 +170,20 @@ class Transaction:
         if not self._has_representative(scope, page.signature):
             self._storage.take(SIGNATURES, scope, filing.keys(page), page.signature)
 
-    def forget(self, numbers: Iterable[int], select: Callable[[Record], bool], filing: Filing) -> list[Record]:
-        """Remove the records *numbers* that *select* picks now, and return them."""
-        forgotten = []
-        for number in numbers:
-            record = self.get(number)
-            if record is not None and select(record):
-                self.remove(number, record, filing)
-                forgotten.append(record)
-        return forgotten
+    def forget(self, number: int, select: Callable[[Record], bool], filing: Filing) -> Record | None:
+        """Remove the record with *number* if *select* picks it now, and return it then."""
+        record = self.get(number)
+        if record is None or not select(record):
+            return None
+        self.remove(number, record, filing)
+        return record
 
-    def merge(self, records: Iterable[Record], filing: Filing) -> int:
-        """Add those of *records* whose pages are not recorded, and return their number."""
-        new = 0
-        for record in records:
-            if self.find(record.page.scope, record.page.key) is None:
-                self.add(record, filing)
-                new += 1
-        return new
+    def merge(self, record: Record, filing: Filing) -> bool:
+        """Add *record* unless its page is recorded; return whether it was added."""
+        is_new = self.find(record.page.scope, record.page.key) is None
+        if is_new:
+            self.add(record, filing)
+        return is_new
 
     def add_alias(self, number: int, record: Record, key: str) -> Record:
         """Make *key* an alias of *record*, which has *number*, unless another page has it; return the record to store."""
