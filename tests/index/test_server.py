@@ -8,7 +8,7 @@ import random
 from contextlib import ExitStack, closing
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -352,8 +352,9 @@ def test_an_index_with_a_scheme_of_the_package_is_verified_and_measured(server: 
     with closing(opening.open_index(server.address())) as pages:
         assert verify(pages, lookup_of(pages.header.spec)) == []
         assert [site.number for site in pages.sites()] == [8]
-    for name in [name for name in server.key_names() if name[13:14] == b"s"]:
-        server.run("SET", name, b"damaged")
+    (sites,) = (name for name in server.key_names() if name[13:] == b"s")
+    for site in cast("list[bytes]", server.run("HKEYS", sites)):
+        server.run("HSET", sites, site, b"damaged")
     with closing(opening.open_index(server.address())) as pages:
         assert list(pages.sites()) == []
 
