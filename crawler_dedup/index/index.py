@@ -280,8 +280,8 @@ class Index(ABC):
         *,
         handled_only: bool = False,
         count_unreadable: Advance = ignore_progress,
-    ) -> Iterator[Record]:
-        """Yield all records that can be read.
+    ) -> Generator[Record, None, None]:
+        """Yield all records that can be read, in ascending order of their numbers.
 
         In a directory all records are from one state of the index. On a server every page that stays recorded
         during the call is yielded, in its state at some time during the call; a page that is filed again meanwhile may be
@@ -381,7 +381,7 @@ class Index(ABC):
         """Remove *overrides*, and return how many there were."""
         return sum(self._change_each(overrides, Transaction.remove_override))
 
-    def merge(self, records: Sequence[Record], filing: Filing) -> int:
+    def merge(self, records: Iterable[Record], filing: Filing) -> int:
         """File *records* as they are, except of pages that are recorded already, and return how many are new.
 
         They are not compared with each other or with the kept pages.
