@@ -25,7 +25,7 @@ from crawler_dedup.index.limits import MAX_ALIASES, MAX_REPRESENTATIVES, MAX_UND
 from crawler_dedup.index.overrides import KnownOverrides, Override, Overrides
 from crawler_dedup.index.profiles import FrozenProfiles, SiteStore
 from crawler_dedup.index.protocols import Filing
-from crawler_dedup.index.records import Record, hash_scope, name_page, pack, unpack, unpack_sound
+from crawler_dedup.index.records import Record, decode, encode, hash_scope, name_page
 from crawler_dedup.index.runs import Alive, Runs
 from crawler_dedup.index.storage import Storage
 
@@ -73,17 +73,19 @@ class Transaction:
     def get(self, number: int) -> Record | None:
         """Return the record with *number*, or ``None``. Raises :class:`msgspec.DecodeError` if it is unreadable."""
         stored = self._storage.read(RECORDS, number_name(number))
-        return None if stored is None else unpack(stored)
+        return None if stored is None else decode(stored)
 
     def replace(self, number: int, record: Record) -> None:
         """Replace the record with *number* by *record*, which is of the same page."""
-        self._storage.write(RECORDS, number_name(number), pack(record))
+        self._storage.write(RECORDS, number_name(number), encode(record))
 
     def items(self) -> Iterator[tuple[int, Record | None]]:
         """Yield (number, record) in ascending order; ``None`` for a record that cannot be read, or has no number."""
         for name, content in self._storage.scan(RECORDS):
-            has_number = len(name) == NUMBER_BYTES
-            yield int.from_bytes(name, "big"), unpack_sound(content) if has_number else None
+            record = None
+            with suppress(msgspec.DecodeError):
+                record = decode(content) if len(name) == NUMBER_BYTES else None
+            yield int.from_bytes(name, "big"), record
 
     # Pages
 
@@ -121,7 +123,7 @@ class Transaction:
         number = self._storage.new_number(self._highest)
         for reference in references:
             self._put(reference, number)
-        self._storage.write(RECORDS, number_name(number), pack(record), is_new=True)
+        self._storage.write(RECORDS, number_name(number), encode(record), is_new=True)
         self.runs.count_claims(record, 1)
         return number
 

@@ -28,6 +28,7 @@ from tests.support.indexing import ByDistance, clusters, page
 
 LENGTH = struct.Struct("<I")
 SIZE = 400
+KEY = 24 * "0"
 
 
 def values(export: bytes) -> list[bytes]:
@@ -242,7 +243,7 @@ def test_inconsistent_content_is_refused_even_with_a_correct_checksum(
 
 def row(*changed: tuple[int, object], **fields: object) -> bytes:
     """Return an encoded record with *changed* parts and *fields* of the page."""
-    page = {**msgspec.structs.asdict(SignedPage("k", "u", "")), **fields}
+    page = {**msgspec.structs.asdict(SignedPage(KEY, "u", "")), **fields}
     record: list[object] = [list(page.values()), 0, 0, 0, 0, 1, True, [], False, []]
     for at, value in changed:
         record[at] = value
@@ -255,7 +256,7 @@ def nested(depth: int) -> bytes:
 
 
 def test_a_value_is_an_encoded_record() -> None:
-    assert row() == encode(Record(SignedPage("k", "u", ""), settled=1))
+    assert row() == encode(Record(SignedPage(KEY, "u", ""), settled=1))
 
 
 @pytest.mark.parametrize(

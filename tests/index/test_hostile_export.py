@@ -171,7 +171,7 @@ def test_a_command_without_enough_memory_reports_it(hostile: Mapping[str, Path],
 
 
 def test_a_record_that_is_longer_than_a_value_of_a_small_file_is_exported_and_imported(tmp_path: Path) -> None:
-    record = Record(SignedPage("k", "u", "s", text=random.Random(1).randbytes(_MAX_VALUE + 1)), settled=1)
+    record = Record(SignedPage(24 * "0", "u", "s", text=random.Random(1).randbytes(_MAX_VALUE + 1)), settled=1)
     write_export(tmp_path / "file", Header(5, SPEC, {}), [record])
     assert list(Export(tmp_path / "file").records()) == [record]
 
