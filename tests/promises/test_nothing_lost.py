@@ -260,7 +260,6 @@ class Slot:
 
 _Pause = tuple[float, int]
 _Visit = tuple[_Page, str, float, _Pause]
-_Answer = tuple[Life, _Page, "Decision | type[Nothing]"]
 
 COUNTED: Counter[str] = Counter()
 """Counts of events in all examples."""
@@ -401,8 +400,7 @@ class NothingLost(RuleBasedStateMachine):
         if life.lives:
             living.pages.append(page)
             life.worker.send("offer", self._now, signed(*page))
-            decision = self._kill_in_the_middle(life, delay)
-            self._explain([(life, page, decision)], killed=life)
+            self._explain(life, page, self._kill_in_the_middle(life, delay))
 
     @rule(slot=_SLOTS, place=st.integers(0, 5), is_handled=st.booleans(), fraction=_FRACTIONS, delay=_DELAYS)
     def kill_while_handling(self, slot: int, place: int, is_handled: bool, fraction: float, delay: float) -> None:
@@ -414,20 +412,6 @@ class NothingLost(RuleBasedStateMachine):
             life.worker.send("settle" if is_handled else "release", self._now, decision)
             answer = self._kill_in_the_middle(life, delay)
             self._end_claim(life, decision, is_handled, answer)
-
-    @rule(slots=st.permutations(range(3)), pages=st.tuples(_PAGES, _PAGES), delay=st.none() | _DELAYS)
-    def offer_two_at_once(self, slots: Sequence[int], pages: Sequence[_Page], delay: float | None) -> None:
-        """Offer pages to two processes; the first may be killed while the other waits for its transaction."""
-        both = [self._slots[slot] for slot in slots[:2]]
-        first, second = (slot.life for slot in both)
-        if not (first.lives and second.lives):
-            return
-        for slot, page in zip(both, pages, strict=True):
-            slot.pages.append(page)
-            slot.life.worker.send("offer", self._now, signed(*page))
-        answer = first.worker.answer() if delay is None else self._kill_in_the_middle(first, delay)
-        answers = [(first, pages[0], answer), (second, pages[1], second.worker.answer())]
-        self._explain(answers, killed=None if delay is None else first)
 
     @rule(pause=_PAUSES)
     def clock(self, pause: _Pause) -> None:
@@ -527,23 +511,15 @@ class NothingLost(RuleBasedStateMachine):
             slot.pages.append(page)
         slot.life.worker.send("offer", self._now, signed(*page))
         decision = slot.life.worker.answer()
-        self._explain([(slot.life, page, decision)])
+        self._explain(slot.life, page, decision)
         assert isinstance(decision, Decision)
         return decision.passes
 
-    def _explain(self, answers: Sequence[_Answer], killed: Life | None = None) -> None:
-        """Take answers into the model that came at once, and so in one order or the other.
-
-        Args:
-            killed: who was killed meanwhile; whether before another answer was made or after it is not known.
-        """
-        for life, (content, url), decision in answers:
-            self._note(
-                f"run {life.number} offers {content} at {url}: {decision}, claim {getattr(decision, 'claim', None)}"
-            )
-            if not isinstance(decision, Decision):
-                life.may_have_touched(self._true)
-                continue
+    def _explain(self, life: Life, page: _Page, decision: Decision | type[Nothing]) -> None:
+        """Take an answer, or none if the process was killed before it, into the model."""
+        content, url = page
+        self._note(f"run {life.number} offers {content} at {url}: {decision}, claim {getattr(decision, 'claim', None)}")
+        if isinstance(decision, Decision):
             life.touch(self._true)
             COUNTED["answers"] += 1
             COUNTED["drops"] += not decision.passes
@@ -552,28 +528,13 @@ class NothingLost(RuleBasedStateMachine):
                 life.open.append((decision, content))
             else:
                 life.owed.append(content)
-        explanations = [
-            explanation
-            for order in (answers, answers[::-1])
-            for survived in ((True, False) if killed else (True,))
-            if (explanation := self._explained(order, killed, survived)) is not None
-        ]
-        self._require(bool(explanations), self._model.records, *self._model.lives.values())
-        urls = {url for explanation in explanations for url in explanation}
-        self._model.records = {
-            url: frozenset().union(*(explanation.get(url, _NOTHING) for explanation in explanations)) for url in urls
-        }
-
-    def _explained(self, order: Sequence[_Answer], killed: Life | None, survived: bool) -> Records | None:
-        """Return what may stand after *order*, if it is right where *killed* has *survived* the answers of others."""
-        records: Records | None = self._model.records
-        for life, page, decision in order:
-            if killed is not None:
-                killed.lives = survived or life is killed
-            records = records and self._model.after_offer(records, life.number, page, decision)
-        if killed is not None:
-            killed.lives = False
-        return records
+        else:
+            life.may_have_touched(self._true)
+        lives, life.lives = life.lives, True  # when it answered
+        records = self._model.after_offer(self._model.records, life.number, page, decision)
+        life.lives = lives
+        self._require(records is not None, self._model.records, *self._model.lives.values())
+        self._model.records = records or {}
 
     def _handle(self, slot: Slot, place: int, is_handled: bool, fraction: float) -> None:
         """Let the process store and settle a page that has passed, or neither."""
