@@ -75,19 +75,17 @@ def stats(index: Location | None, json: bool) -> None:
 
 
 def _index_fields(opened: Index) -> dict[str, Any]:
-    header, figures, sites = opened.read_header(), opened.measure(), opened.measure_sites()
+    header, sites = opened.read_header(), [(site.number > 0, site.size) for site in opened.sites()]
     return {
         "entries": len(opened),
         "format": header.format,
         "spec": header.spec,
         "libraries": header.libraries,
         "disk_bytes": opened.stored_bytes,
-        "free_share": 1 - figures.used_pages / figures.pages if figures else None,
-        "readers": figures.readers if figures else None,
         "open_claims": 0,
-        "sites": sites.sites,
-        "known_sites": sites.known,
-        "site_bytes": sites.content_bytes,
+        "sites": len(sites),
+        "known_sites": sum(is_known for is_known, _ in sites),
+        "site_bytes": sum(size for _, size in sites),
     }
 
 
@@ -98,13 +96,10 @@ def _table(fields: Mapping[str, Any], scopes: Sequence[tuple[str, int]], runs: S
     for name, value in {"format": str(fields["format"]), **fields["spec"], **fields["libraries"]}.items():
         table.add_row(Text(name), Text(value))
     table.add_section()
-    is_file = fields["readers"] is not None
-    table.add_row("on disk" if is_file else "in memory", decimal(stored_bytes))
-    if entries:
-        table.add_row("bytes per page", f"{stored_bytes / entries:,.0f}")
-    if is_file:
-        table.add_row("free in the file", f"{fields['free_share']:.0%}")
-        table.add_row("readers", str(fields["readers"]))
+    if stored_bytes is not None:
+        table.add_row("on disk", decimal(stored_bytes))
+        if entries:
+            table.add_row("bytes per page", f"{stored_bytes / entries:,.0f}")
     table.add_row("pages not handled yet", f"{fields['open_claims']:,}")
     sites = f"{fields['sites']:,}, {fields['known_sites']:,} of them with a snapshot; {decimal(fields['site_bytes'])}"
     table.add_row("sites", sites)

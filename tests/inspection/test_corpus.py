@@ -17,7 +17,7 @@ from click.testing import Result
 from msgspec.structs import replace
 
 from crawler_dedup import Deduplicator, Verdict
-from crawler_dedup.index.records import pack, unpack
+from crawler_dedup.index.records import decode, encode
 from crawler_dedup.signing.features import normalise
 from crawler_dedup.signing.initials import find_initials
 from crawler_dedup.signing.lexicon import Lexicon, lexicon_of
@@ -251,6 +251,6 @@ def test_a_damaged_text_or_record_is_left_out(tmp_path: Path, damaged: bytes | N
             if damaged is None:
                 txn.put(name, b"garbage")
             else:
-                record = unpack(content)
-                txn.put(name, pack(replace(record, page=replace(record.page, text=damaged))))
+                record = decode(content)
+                txn.put(name, encode(replace(record, page=replace(record.page, text=damaged))))
     assert_counts(built(index, tmp_path), [text(2)])
