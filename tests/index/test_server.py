@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import itertools
 import os
-import random
-from contextlib import ExitStack, closing
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crawler_dedup import Config, ConfigError, Decision, Deduplicator, IndexUnusable, SignedPage, Verdict, transfer
@@ -29,7 +28,7 @@ from crawler_dedup.system.extras import has_extra
 from crawler_dedup.transfer import Export
 from tests.support.crawling import article
 from tests.support.examples import examples
-from tests.support.indexing import ByDistance, flipped, number_of, open_backend, page, release, settle, uniform
+from tests.support.indexing import ByDistance, number_of, open_backend, page, settle, uniform
 from tests.support.servers import Server, serving
 from tests.support.verification import verify
 
@@ -235,39 +234,6 @@ def test_an_index_that_was_removed_has_no_pages(store: Index, server: Server) ->
     assert len(store) == 1
     server.empty()
     assert len(store) == 0
-
-
-# Several clients
-
-
-@settings(max_examples=examples(40), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(
-    steps=st.lists(st.tuples(st.integers(0, CLIENTS - 1), st.booleans()), min_size=20, max_size=60),
-    seed=st.integers(0, 2**32),
-)
-def test_clients_that_take_turns_decide_as_a_single_one(
-    server: Server, steps: list[tuple[int, bool]], seed: int
-) -> None:
-    server.empty()
-    source, kept = random.Random(seed), dict[int, int]()
-    middles = uniform(seed, 4)
-    with ExitStack() as stack:
-        stores = [stack.enter_context(closing(open_backend(server.address()))) for _ in range(CLIENTS)]
-        for number, (client, is_offer) in enumerate(steps):
-            if is_offer or not kept:
-                signature = flipped(source, source.choice(middles), source.randrange(5))
-                (decision,) = stores[client].offer([page(number, signature)], NEAR).result()
-                covered = any((signature ^ kept_signature).bit_count() <= 3 for kept_signature in kept.values())
-                assert decision.verdict is (Verdict.DUPLICATE if covered else Verdict.NEW)
-                if not covered:
-                    assert settle(stores[(client + 1) % CLIENTS], number)
-                    kept[number] = signature
-            else:
-                released_number = source.choice(list(kept))
-                assert release(stores[client], released_number)
-                del kept[released_number]
-        assert {len(store) for store in stores} == {len(kept)}
-        assert verify(stores[0], NEAR) == []
 
 
 def test_an_index_of_an_earlier_version_is_refused(server: Server) -> None:
