@@ -12,7 +12,7 @@ from pyspark.sql import functions as F  # noqa: N812  (as everybody imports it)
 from pyspark.sql.types import StructField, StructType
 
 from crawler_dedup.batch.decide import RememberingMatcher
-from crawler_dedup.batch.readers.records import Columns
+from crawler_dedup.batch.formats.records import Columns
 from crawler_dedup.batch.shard import UNSIGNED, require_order
 from crawler_dedup.batch.spark.executors import SIGNED, SIGNED_COLUMNS, sign_rows
 from crawler_dedup.batch.spark.search import decide_rows, group_rows, learn_sites

@@ -111,8 +111,6 @@ _WORKS = _group(
     LazyCommand("add", ".works:add", "Add works to a library."),
     LazyCommand("list", ".works:list_", "List the works of a library."),
     LazyCommand("remove", ".works:remove", "Remove works from a library."),
-    LazyCommand("export", ".works:export_", "Write a library to one file, without its matches."),
-    LazyCommand("import", ".works:import_", "Add the works of an exported library to a library."),
     LazyCommand("check", ".works:check", "Find the pages that share passages with works of a library."),
     LazyCommand("matches", ".matches:matches", "List the matches of a library, most recently seen first."),
     LazyCommand(
@@ -144,7 +142,6 @@ _SECTIONS = {
     "Measure": (
         LazyCommand("judge", ".judge:judge", "Judge random drops yourself, and estimate the precision."),
         LazyCommand("evaluate", ".evaluate:evaluate", "Measure precision and recall on labelled pairs of pages."),
-        LazyCommand("replay", ".replay:replay", "Try other settings on dropped pages that crawls have saved."),
     ),
     "Operate": (_INDEX, _BATCH, _LEXICON, _WORKS),
 }

@@ -152,7 +152,7 @@ def sign(
       crawler-dedup batch sign corpus.parquet --text text --id id -o signed
     """
     require_extra(*_EXTRA)
-    from crawler_dedup.batch.readers.records import Columns  # noqa: PLC0415  (needs an extra)
+    from crawler_dedup.batch.formats.records import Columns  # noqa: PLC0415  (needs an extra)
     from crawler_dedup.batch.sign import sign_collection  # noqa: PLC0415
 
     with progress_bars() as start:

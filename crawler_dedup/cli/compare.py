@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import closing
 from typing import TYPE_CHECKING
 
@@ -41,11 +41,6 @@ if TYPE_CHECKING:
     from crawler_dedup.warc.droppedpage import DroppedPage
 
 CHANGED = "The kept page was stored again since then, and may have changed; it is shown as it is now."
-_NOT_STORED = (
-    "With --fetch, this command fetches both pages again, and shows where they differ. Without it, it needs what a crawl has"
-    " stored: dropped pages (DEDUP_DROPPED_WARC) or main texts (DEDUP_STORE_TEXT = True)."
-)
-_SHOWN_TOKENS = 60
 _SHOWN_BLOCKS = 10
 
 
@@ -77,11 +72,10 @@ def compare(  # noqa: PLR0913, PLR0917  (each is an option of the command)
     """Compare two pages by the rules of the crawl.
 
     The command says whether the page NEW would be dropped if the page KEPT was kept, and which rule decides. Each page
-    is an HTML file or an address. The command prints both main texts side by side, the other parts of each page (menus,
-    footers and so on), the words that only one page has, and the answer of each rule. Without --index, it knows nothing
-    about the sites, like a crawl at its start. With --index, it uses what the index knows about them; if the journal
-    says that NEW was dropped because of KEPT, what the index knew then. A crawl compares only pages of the same scope;
-    `index stats` lists the scopes.
+    is an HTML file or an address. The command prints both main texts side by side, the answer of each rule, and every
+    line that only one page shows. Without --index, it knows nothing about the sites, like a crawl at its start. With
+    --index, it uses what the index knows about them; if the journal says that NEW was dropped because of KEPT, what the
+    index knew then. A crawl compares only pages of the same scope; `index stats` lists the scopes.
 
     Exit status 0: dropped. 1: not dropped. 2: a page cannot be read or compared.
 
@@ -117,7 +111,6 @@ def compare(  # noqa: PLR0913, PLR0917  (each is an option of the command)
         console = make_console()
         if not brief:
             print_side_by_side(console, new_page.text, kept_page.text, folded=False)
-            _print_beside(console, comparison)
         print_comparison(console, comparison)
         if target is not None:
             click.echo(sites.source)
@@ -148,10 +141,8 @@ def _find_sites(target: Target, new: SignedPage, kept: SignedPage) -> PairSites:
 
 
 def print_comparison(console: Console, comparison: Comparison) -> None:
-    """Print how two pages agree: figures, tokens that differ, and the answer of every rule."""
+    """Print how two pages agree: figures, the answer of every rule, and what each page lacks."""
     console.print(_figures(comparison))
-    for name, page in (("new", comparison.new), ("kept", comparison.kept)):
-        console.print(_describe_tokens(name, page.tokens_only_here))
     console.print(_rules(comparison.rules))
     if comparison.rule is not None:
         console.print(describe_lacks("kept", comparison.kept_lacks))
@@ -160,9 +151,14 @@ def print_comparison(console: Console, comparison: Comparison) -> None:
 
 
 def print_difference(
-    entry: Entry, record: Record | None, dropped: DroppedPage | None, signer: Signer, sites: PairSites
+    entry: Entry,
+    record: Record | None,
+    dropped: DroppedPage | None,
+    signer: Signer,
+    sites: PairSites,
+    not_stored: str,
 ) -> None:
-    """Print how a dropped page and its representative differ, as far as one or both are stored.
+    """Print how a dropped page and its representative differ, as far as one or both are stored; else *not_stored*.
 
     Args:
         record: the representative; ``None``: it is not kept.
@@ -173,7 +169,7 @@ def print_difference(
         page, lacks = inspect_stored(dropped, record.page, signer, sites)
         new = page.text
     elif not (new and kept):
-        click.echo(_NOT_STORED)
+        click.echo(not_stored)
         return
     if record is not None and record.filed > entry.seconds:
         click.echo(CHANGED)
@@ -182,15 +178,6 @@ def print_difference(
         print_side_by_side(console, new, kept, folded=True)
     if dropped is not None:
         console.print(describe_lacks("kept", lacks, is_stored=False))
-
-
-def _print_beside(console: Console, comparison: Comparison) -> None:
-    """Print the blocks beside the main text of each page: those that are compared, and the others."""
-    for name, page in (("new", comparison.new), ("kept", comparison.kept)):
-        kinds = {"outside its main text, compared": page.beside, "boilerplate, not compared": page.boilerplate}
-        for kind, blocks in kinds.items():
-            shown = printable(" ⏐ ".join(blocks or ())) or "nothing"
-            console.print(Text.assemble((f"{name} page, {kind}: ", "bold"), (shown, "dim")))
 
 
 def _figures(comparison: Comparison) -> Table:
@@ -223,13 +210,6 @@ def _figures(comparison: Comparison) -> Table:
 
 def _yes_or_no(answer: bool | None) -> str:
     return "yes" if answer else "no"
-
-
-def _describe_tokens(name: str, tokens: Mapping[str, int]) -> Text:
-    shown = [f"{token} ×{count}" if count > 1 else token for token, count in [*tokens.items()][:_SHOWN_TOKENS]]
-    more = f" … and {len(tokens) - _SHOWN_TOKENS} more" if len(tokens) > _SHOWN_TOKENS else ""
-    listed = printable(", ".join(shown)) + more if tokens else "none"
-    return Text.assemble((f"{quantity(len(tokens), 'token')} only in {name}: ", "bold"), listed)
 
 
 def describe_lacks(name: str, lacks: Sequence[Lack], *, is_stored: bool = True) -> Text:

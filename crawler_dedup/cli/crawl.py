@@ -15,7 +15,7 @@ from crawler_dedup.cli.feeds import Feeds, feed_options
 from crawler_dedup.cli.options import parse_pairs, settings_option
 from crawler_dedup.cli.progress import crawl_line
 from crawler_dedup.cli.project import usual_directory
-from crawler_dedup.cli.terminal import INTERRUPTED, make_console, print_commands, print_json, quantity
+from crawler_dedup.cli.terminal import INTERRUPTED, make_console, print_commands, print_json, quantity, shorten
 from crawler_dedup.config import PREFIX, Config
 from crawler_dedup.system.extras import note_on_extra
 from crawler_dedup.urls import without_credentials
@@ -233,7 +233,7 @@ def print_summary(result: CrawlResult, *, is_usual_index: bool) -> None:
     console.print()
     console.print(_places(result), soft_wrap=True, highlight=False)
     console.print()
-    index = [] if is_usual_index else [_shown(result.index)]
+    index = [] if is_usual_index else [shorten(result.index)]
     commands = {f"Report for the browser{note_on_extra('report')}": ["report", "--last", *index]}
     if result.dropped or result.marked:
         commands = {"Which pages, and why": ["drops", "--last", *index], **commands}
@@ -267,14 +267,8 @@ def _places(result: CrawlResult) -> str:
         pages = f"{quantity(result.items, 'page')} written{' to ' * bool(files)}{', '.join(files)}."
     else:
         pages = "No page was written: name a file with -o pages.jsonl."
-    return f"{pages} Index and journal: {_shown(result.index)}"
+    return f"{pages} Index and journal: {shorten(result.index)}"
 
 
 def _is_stdout(feed: str) -> bool:
     return feed.startswith("stdout:")
-
-
-def _shown(path: str) -> str:
-    """Return *path*, relative to the working directory if it is below that."""
-    directory = Path.cwd()
-    return str(Path(path).relative_to(directory) if Path(path).is_relative_to(directory) else path)

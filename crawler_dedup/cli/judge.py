@@ -34,6 +34,11 @@ from crawler_dedup.review.review import Review
 from crawler_dedup.review.sides import read_main_text
 from crawler_dedup.system.extras import require_extra
 
+_NOT_STORED = (
+    "With --fetch, this command fetches both pages again, and shows where they differ. Without it, it needs what a crawl has"
+    " stored: dropped pages (DEDUP_DROPPED_WARC) or main texts (DEDUP_STORE_TEXT = True)."
+)
+
 
 @click.command()
 @drop_options
@@ -123,7 +128,7 @@ def _show(drop: Drop, review: Review, *, fetches: bool) -> None:
     )
     if not (fetches and _fetch(drop, review)):
         record, dropped, sites = review.find_stored(drop)
-        print_difference(drop.entry, record, dropped, review.signer, sites)
+        print_difference(drop.entry, record, dropped, review.signer, sites, _NOT_STORED)
         return
     if drop.has_changed:
         click.echo(CHANGED)

@@ -65,8 +65,13 @@ def program_name() -> str:
     on_path = shutil.which(script.name)
     if on_path is not None and Path(on_path).resolve() == script.resolve():
         return "crawler-dedup"
-    shown = script.relative_to(Path.cwd()) if script.is_relative_to(Path.cwd()) else script
-    return shlex.quote(str(shown))
+    return shlex.quote(shorten(script))
+
+
+def shorten(path: object) -> str:
+    """Return *path*, relative to the working directory if it is below that."""
+    directory, shown = Path.cwd(), Path(str(path))
+    return str(shown.relative_to(directory) if shown.is_relative_to(directory) else path)
 
 
 def print_commands(console: Console, commands: Mapping[str, Sequence[str]]) -> None:

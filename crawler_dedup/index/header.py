@@ -14,7 +14,7 @@ from crawler_dedup.system.logs import logger_without_credentials
 
 logger = logger_without_credentials(__name__)
 
-FORMAT = 14
+FORMAT = 15
 """Version of the layout of the databases."""
 _REMEDY = (
     "Use the configuration of the index, or another location (in a crawl DEDUP_DIR, or another ?index=NAME in DEDUP_INDEX),"

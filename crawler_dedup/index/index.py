@@ -6,19 +6,19 @@ import secrets
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from functools import partial
 from itertools import islice
 from typing import TypeVar
 
 from crawler_dedup.decision import Decision
 from crawler_dedup.errors import IndexMissing, IndexUnusable
+from crawler_dedup.index.claims import add_addresses, end_claim, touch_run
 from crawler_dedup.index.decider import Decider, RunContext
 from crawler_dedup.index.header import FileFigures, Header, other_header_error
 from crawler_dedup.index.jobs import LOCKED, WRITE_SECONDS, wait_for
 from crawler_dedup.index.limits import MAX_CHANGED, MAX_EMPTIED_SITES, MAX_OVERRIDES
 from crawler_dedup.index.overrides import KnownOverrides, Override
-from crawler_dedup.index.pending import OpenClaims, end_claim, touch_run
 from crawler_dedup.index.profiles import FrozenProfiles, SiteFigures, Snapshot, StoredSite, site_key
 from crawler_dedup.index.protocols import Filing, Matcher
 from crawler_dedup.index.records import Record
@@ -59,7 +59,6 @@ class Index(ABC):
         self.name = str(name)
         self._known = KnownOverrides()
         self._frozen = frozen
-        self._open_claims = OpenClaims()
 
     @property
     @abstractmethod
@@ -125,10 +124,6 @@ class Index(ABC):
             raise IndexMissing(f"There is no index in {self.name}.")
         return header
 
-    def write_addresses(self) -> Future[bool]:
-        """Store the addresses of duplicates that wait for more of them; return ``True`` in the end."""
-        return self._submit(self._open_claims.write_addresses)
-
     def end_run(self, context: RunContext, *, finished: bool) -> None:
         """End the run of *context*: the pages that it settled are stored, except those settled after its ``stored_until``.
 
@@ -141,9 +136,7 @@ class Index(ABC):
         now = self._now()
 
         def job(txn: Transaction) -> None:
-            self._open_claims.write_addresses(txn)
-            is_tidy, stored_until = not self._open_claims.may_have_claims, context.stored_until()
-            txn.runs.end(context.run, now, has_finished=finished, is_tidy=is_tidy, stored_until=stored_until)
+            txn.runs.end(context.run, now, has_finished=finished, stored_until=context.stored_until())
 
         self._write(job, _END_TIMEOUT)
 
@@ -162,28 +155,29 @@ class Index(ABC):
         Args:
             aliases: page key → another key by which the page can be found from then on.
         """
-        decided: list[Decision] = []
         dropped: list[tuple[SignedPage, str]] = []
 
         def job(txn: Transaction) -> list[Decision]:
-            decided.clear()
             header = txn.header()
             if header is None or not header.has_spec_of(self.header):
                 raise other_header_error(self.name)
             now = touch_run(txn, context)
             decider = Decider(txn, matcher, context, now=now)
-            decided.extend(decider.decide(page, (aliases or {}).get(page.key, "")) for page in pages)
-            dropped[:] = decider.dropped
-            return list(decided)
+            decided = [decider.decide(page, (aliases or {}).get(page.key, "")) for page in pages]
+            dropped[:] = decider.dropped  # a job may run more than once
+            return decided
 
-        def remember(offer: Future[list[Decision]]) -> None:  # a job may run more than once
-            self._open_claims.remember(offer, decided)
-            if not offer.cancelled() and offer.exception() is None:
-                self._open_claims.add_addresses(dropped, self._submit)
+        def store_addresses(
+            offer: Future[list[Decision]],
+        ) -> None:  # not urgent: a duplicate costs no commit of its own
+            if dropped and not offer.cancelled() and offer.exception() is None:
+                names = [(kept.scope, kept.key) for kept, _ in dropped]
+                with suppress(IndexUnusable):  # it is being closed
+                    self._submit(partial(add_addresses, dropped=dropped), urgent=False, needs=Needs(names=names))
 
         needs = Needs(matcher, pages, matcher, with_counts=context.next_claim is None)
         future = self._submit(job, needs=needs)
-        future.add_done_callback(remember)
+        future.add_done_callback(store_addresses)
         return future
 
     def preview(
@@ -211,9 +205,7 @@ class Index(ABC):
         """
         job = partial(end_claim, decision=decision, matcher=matcher, context=context, settled=settled)
         needs = Needs(matcher, names=[(decision.scope, decision.key)], with_counts=settled)
-        future = self._submit(job, urgent=urgent, needs=needs)
-        future.add_done_callback(lambda end: self._open_claims.forget(end, decision.claim))
-        return future
+        return self._submit(job, urgent=urgent, needs=needs)
 
     def forget(
         self,
@@ -284,7 +276,7 @@ class Index(ABC):
 
         def job(txn: Transaction) -> None:
             for number, run in left.items():
-                txn.runs.end(number, run.last, has_finished=run.has_finished, is_tidy=True)
+                txn.runs.write(number, RunEntry(run.last, 0, run.has_finished))
 
         forgotten = self.forget(is_gone, filing, advance)
         self._write(job)
@@ -409,7 +401,3 @@ class Index(ABC):
         """Return how many pages are recorded."""
         with self._read() as txn:
             return txn.count()
-
-    def remember_lost_claims(self) -> None:
-        """Record that another process has made unknown claims of this run: the next run searches for them."""
-        self._open_claims.has_unknown_claims = True

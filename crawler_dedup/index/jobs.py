@@ -63,11 +63,8 @@ class JobThread(ABC):
         self._process = os.getpid()
         self._waiting: deque[Job] = deque()
         self._clear_at = _MANY
-        self._due = math.inf
-        self._looks_at = -math.inf  # when the thread looks for jobs, unless it is woken before
-        self._using = threading.Lock()  # protects the attributes about waiting jobs
-        self._awoken = threading.Lock()  # released to wake the thread
-        self._awoken.acquire()
+        self._due = math.inf  # when the next transaction begins
+        self._using = threading.Condition()  # protects the attributes about waiting jobs, and wakes the thread
         self._is_closing = False
         # A daemon thread: the process can end even while another one holds the write lock, or a server does not answer.
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
@@ -104,20 +101,15 @@ class JobThread(ABC):
                 self._clear_withdrawn()
             self._waiting.append(Job(job, future, needs))
             due = time.monotonic() + (0 if urgent else _SHARING_SECONDS)
-            self._due = min(self._due, due)
-            if due < self._looks_at:
-                self._wake_up()
+            if due < self._due:
+                self._due = due
+                self._using.notify()
         return future
 
     def _clear_withdrawn(self) -> None:
         """Remove withdrawn jobs from the queue: while a disk hangs, each page leaves a job there, with its data."""
         self._waiting = deque(job for job in self._waiting if not job.future.cancelled())
         self._clear_at = max(_MANY, 2 * len(self._waiting))
-
-    def _wake_up(self) -> None:
-        self._looks_at = -math.inf
-        if self._awoken.locked():
-            self._awoken.release()
 
     def close(self, timeout: float) -> bool:
         """Finish the waiting jobs and end the thread.
@@ -129,7 +121,7 @@ class JobThread(ABC):
             return True
         with self._using:
             self._is_closing = True
-            self._wake_up()
+            self._using.notify()
         self._thread.join(timeout)
         return not self._thread.is_alive()
 
@@ -140,14 +132,10 @@ class JobThread(ABC):
 
     def _wait(self) -> bool:
         """Wait until jobs are due or the index is closed; return whether there are any jobs."""
-        while True:
-            with self._using:
-                now = time.monotonic()
-                if self._is_closing or now >= self._due:
-                    self._looks_at = -math.inf
-                    return bool(self._waiting)
-                self._looks_at = looks_at = self._due
-            self._awoken.acquire(timeout=-1 if looks_at == math.inf else looks_at - now)
+        with self._using:
+            while not self._is_closing and (seconds := self._due - time.monotonic()) > 0:
+                self._using.wait(None if seconds == math.inf else seconds)
+            return bool(self._waiting)
 
     def _take(self, count: Callable[[Sequence[Job]], int] = len) -> list[Job]:
         """Take the first *count* of the waiting jobs, without those that were withdrawn."""

@@ -122,6 +122,7 @@ class Transaction:
         for reference in references:
             self._put(reference, number)
         self._storage.write(RECORDS, number_name(number), pack(record), is_new=True)
+        self.runs.count_claims(record, 1)
         return number
 
     def _without_taken_aliases(self, record: Record, references: list[int]) -> Record:
@@ -160,6 +161,7 @@ class Transaction:
         """Remove *record*, which has *number*; remove its signature, too, unless another page has the same."""
         page, scope = record.page, hash_scope(record.page.scope)
         self._storage.delete(RECORDS, number_name(number))
+        self.runs.count_claims(record, -1)
         for reference in references_of(record):
             self._take(reference, number)
         self._take(reference_of_signature(scope, page.signature), number)

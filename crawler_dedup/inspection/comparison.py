@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -24,7 +24,6 @@ from crawler_dedup.journal.reader import Journals
 from crawler_dedup.rules.matcher import Comparing, RuleMatcher, pair_of
 from crawler_dedup.rules.pair import Pair
 from crawler_dedup.rules.sites import UNKNOWN_SITE, SiteProfile, decode_profile, is_list, trim
-from crawler_dedup.rules.table import NAMES, decide
 from crawler_dedup.signedpage import SignedPage, Trait
 from crawler_dedup.signing.blocks import IS_ADDRESS, PackedBlock
 from crawler_dedup.signing.cover import cover_of
@@ -137,7 +136,8 @@ def find_lacks(new: InspectedPage, pair: Pair, kept: InspectedPage | None = None
     Args:
         kept: the kept page with its texts; ``None``: its texts are not known.
     """
-    blocks = [*pair.blocks] if _are_compared(pair) else []
+    are_compared = not (pair.new.unsigned or pair.kept.unsigned) and pair.new.kind is pair.kept.kind
+    blocks = [*pair.blocks] if are_compared else []
     lacking = {
         block.hash: Lack(_kind_of(block), new.blocks.get(block.hash, ""), block.size, exemption)
         for block, is_there, exemption in blocks
@@ -154,18 +154,6 @@ def find_lacks(new: InspectedPage, pair: Pair, kept: InspectedPage | None = None
             lacks.append(Lack("a line", text, len(text), lack.exemption if lack else line.exemption or same))
         shown.add(text)
     return sorted(lacks, key=lambda lack: bool(lack.exemption))
-
-
-def _are_compared(pair: Pair) -> bool:
-    return not (pair.new.unsigned or pair.kept.unsigned) and pair.new.kind is pair.kept.kind
-
-
-def find_compared(new: InspectedPage, pair: Pair) -> frozenset[str]:
-    """Return those blocks of the *new* page that the kept page of *pair* has to have."""
-    if not _are_compared(pair):
-        return frozenset()
-    counted = (block for block, _, exemption in pair.blocks if not exemption)
-    return frozenset(new.blocks.get(block.hash, "") for block in counted)
 
 
 def inspect_stored(
@@ -195,33 +183,15 @@ def _kind_of(block: PackedBlock) -> str:
     return next(named, "a fact" if block.size <= SHORT else "a text")
 
 
-def find_nearest(pages: Index, signer: Signer, page: SignedPage, recorded: str) -> Pair | None:
-    """Return *page* with the other kept page that gets furthest in the rule table, by what the index knows of the sites now.
-
-    Of several such pages it is the one that a crawl compares first.
-
-    Args:
-        recorded: the address under which the page was kept, from which it may be redirected now.
-    """
-    others = _list_candidates(pages, signer, page, recorded)
-    return max(others, key=lambda pair: NAMES.index(decide(pair)[0]), default=None)
-
-
 def find_similar(pages: Index, comparing: Comparing, page: SignedPage) -> str:
     """Return the address of the other kept page that has most blocks of a kept *page*; ``""`` if there is no candidate.
 
     The index no longer has all that the rules need of a new page.
     """
-    others, shown = _list_candidates(pages, comparing, page, page.url), cover_of(page).shown
-    nearest = max(others, key=lambda pair: len(shown & cover_of(pair.kept).shown), default=None)
-    return "" if nearest is None else nearest.kept.url
-
-
-def _list_candidates(pages: Index, comparing: Comparing, page: SignedPage, recorded: str) -> list[Pair]:
-    """Return *page* with each other kept page that a crawl would compare it with, in the same order."""
-    matcher = _RecordingMatcher(comparing)
+    matcher, shown = _RecordingMatcher(comparing), cover_of(page).shown
     pages.preview(msgspec.structs.replace(page, key=""), matcher)
-    return [pair for pair in matcher.pairs if pair.kept.url not in (page.url, recorded)]
+    others = [pair.kept for pair in matcher.pairs if pair.kept.url != page.url]
+    return max(others, key=lambda other: len(shown & cover_of(other).shown)).url if others else ""
 
 
 class _RecordingMatcher(RuleMatcher):
@@ -240,7 +210,7 @@ class _RecordingMatcher(RuleMatcher):
 
 @dataclass(frozen=True)
 class ComparedPage:
-    """One of the two pages of a comparison; ``None``: texts that were not asked for."""
+    """One of the two pages of a comparison; *text* is ``None`` if it was not asked for."""
 
     url: str
     title: str
@@ -252,9 +222,6 @@ class ComparedPage:
     is_list: bool
     signature: str
     text: str | None
-    beside: Sequence[str] | None
-    boilerplate: Sequence[str] | None
-    tokens_only_here: Mapping[str, int]
 
 
 @dataclass(frozen=True)
@@ -282,8 +249,8 @@ def compare_pages(new: InspectedPage, kept: InspectedPage, pair: Pair, *, brief:
     rules = apply_rules(pair)
     deciding = next((rule for rule in rules if is_signed and rule.decides), None)
     return Comparison(
-        new=_describe_page(new, kept, pair, brief=brief),
-        kept=_describe_page(kept, new, swapped, brief=brief),
+        new=_describe_page(new, brief=brief),
+        kept=_describe_page(kept, brief=brief),
         duplicate=deciding.duplicate if deciding else None,
         rule=deciding.rule if deciding else None,
         distance=pair.distance if is_signed else None,
@@ -297,8 +264,8 @@ def compare_pages(new: InspectedPage, kept: InspectedPage, pair: Pair, *, brief:
     )
 
 
-def _describe_page(inspected: InspectedPage, other: InspectedPage, pair: Pair, *, brief: bool) -> ComparedPage:
-    page, compared = inspected.page, find_compared(inspected, pair)
+def _describe_page(inspected: InspectedPage, *, brief: bool) -> ComparedPage:
+    page = inspected.page
     return ComparedPage(
         url=page.url,
         title=page.title,
@@ -310,7 +277,4 @@ def _describe_page(inspected: InspectedPage, other: InspectedPage, pair: Pair, *
         is_list=is_list(page),
         signature=f"{page.signature:016x}",
         text=None if brief else inspected.text,
-        beside=None if brief else [text for text in inspected.beside if text in compared],
-        boilerplate=None if brief else [text for text in inspected.beside if text not in compared],
-        tokens_only_here=dict(inspected.tokens_missing_in(other)),
     )

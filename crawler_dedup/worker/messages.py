@@ -157,10 +157,6 @@ class KeepAddress(msgspec.Struct, array_like=True, frozen=True, tag=True):
     url: str
 
 
-class WriteAddresses(msgspec.Struct, array_like=True, frozen=True, tag=True):
-    """Store the addresses of duplicates that wait for more of them."""
-
-
 class Close(msgspec.Struct, array_like=True, frozen=True, tag=True):
     """Finish the jobs, end the run, and close the index. ``finished=None``: the run is not ended, and counts as dead."""
 
@@ -177,7 +173,6 @@ Job = (
     | ListRestorations
     | EndRestorations
     | KeepAddress
-    | WriteAddresses
     | Close
 )
 

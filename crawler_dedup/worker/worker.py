@@ -46,7 +46,6 @@ from crawler_dedup.worker.messages import (
     RestoredRequests,
     Result,
     Start,
-    WriteAddresses,
 )
 from crawler_dedup.worker.preview import Channel, Previewer, TextMaker
 
@@ -86,8 +85,6 @@ class Worker(TextMaker):
         location = os.fsdecode(start.location)
         is_first = start.number == 1
         self._deduplicator = Deduplicator.join(location, config, start.run, start.offset, claims, is_first=is_first)
-        if not is_first or config.processes > 1:  # other workers of the run may have left claims
-            self._deduplicator.index.remember_lost_claims()
         signer = self._deduplicator.signer
         signer.load(dictionary=False)
         signer.around_loading = channel.limit_loading
@@ -138,8 +135,6 @@ class Worker(TextMaker):
             return Figures(len(opened), opened.stored_bytes)
         elif isinstance(job, (ListRestorations, EndRestorations, KeepAddress)):
             return answer(opened.index, job)
-        elif isinstance(job, WriteAddresses):
-            opened.index.write_addresses().add_done_callback(partial(self._answer_end, number))
         elif isinstance(job, Close):
             self._closing.set()
             opened.close(all_stored=job.finished is not None, finished=bool(job.finished))

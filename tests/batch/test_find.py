@@ -16,14 +16,13 @@ from hypothesis import strategies as st
 pytest.importorskip("pyarrow", reason="the extra batch is not installed: pip install '.[batch]'")
 
 from crawler_dedup import Config, DedupError, Deduplicator, Export, IndexMismatch, Verdict
-from crawler_dedup.batch import learning
 from crawler_dedup.batch.candidates import find_candidates
 from crawler_dedup.batch.collection import Collection
 from crawler_dedup.batch.decide import FURTHER_KEY_BYTES, KEPT_BYTES, PickedPages, RememberingMatcher, decide_pages
 from crawler_dedup.batch.find import PROFILES, Report
+from crawler_dedup.batch.formats.records import Columns
 from crawler_dedup.batch.learning import LEARNED_PAGES
 from crawler_dedup.batch.output import CLUSTERS, KEPT
-from crawler_dedup.batch.readers.records import Columns
 from crawler_dedup.batch.shard import ENTRY_BYTES, read_rows
 from crawler_dedup.index.opening import open_index
 from crawler_dedup.index.profiles import FrozenProfiles
@@ -210,18 +209,6 @@ def test_a_large_site_is_learned_from_a_sample_and_copies_count_once(tmp_path: P
     assert search(tmp_path, pages).known_sites == 1
     (decision,) = decide(tmp_path / "index", tmp_path / "decisions" / PROFILES, pages[:1])
     assert decision.snapshot == LEARNED_PAGES
-
-
-def test_sites_are_learned_the_same_in_several_passes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    pages = [Page(f"http://h{number % 5}/{number}", article(number, count=30)) for number in range(5 * MIN_PAGES)]
-    sign([write_pages(tmp_path / "pages.jsonl", pages)], tmp_path / "signed")
-    assert find(tmp_path / "signed", tmp_path / "one").known_sites == 5
-    monkeypatch.setattr(learning, "_LIVE_SITES", 2)
-    assert find(tmp_path / "signed", tmp_path / "several").known_sites == 5
-    first, second = (
-        sorted(Export(tmp_path / name / PROFILES).sites(), key=lambda site: site.key) for name in ("one", "several")
-    )
-    assert first == second
 
 
 def test_pages_are_decided_in_the_requested_order(tmp_path: Path) -> None:

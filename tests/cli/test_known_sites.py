@@ -1,4 +1,4 @@
-"""``compare --index`` and ``why --fetch``: decisions are repeated by what was known of the sites when they were made."""
+"""``compare --index``: decisions are repeated by what was known of the sites when they were made."""
 
 from __future__ import annotations
 

@@ -12,7 +12,6 @@ import pytest
 from crawler_dedup import Config, Decision, Deduplicator, Verdict
 from crawler_dedup.crawl.claims import Claims
 from crawler_dedup.crawl.serveroutages import Outages
-from crawler_dedup.index import pending
 from crawler_dedup.system.channel import Failure
 from tests.support.crawling import Running, Site, article, crawl_pages, html, start_script
 from tests.support.versions import REACTORS, SCRAPY
@@ -25,20 +24,20 @@ def verdict_later(index: Path, seed: object) -> str:
         return str(deduplicator.check(f"http://later/{seed}", body, scope="spider walker").verdict)
 
 
-# Memory
+# Claims that never end
 
 
-def test_a_limited_number_of_claims_that_never_end_is_remembered_and_all_are_forgotten_later(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(pending, "MAX_OPEN_CLAIMS", 5)
+def test_claims_that_never_end_are_counted_and_forgotten_later(tmp_path: Path) -> None:
     config = Config(tokenizer="bigrams")
     with Deduplicator.open(tmp_path, config) as deduplicator:
         pages = [deduplicator.sign(f"http://h/{number}", article(number).encode()) for number in range(18)]
         for page in pages:
             (decision,) = deduplicator.submit([page], claim=True).result()
-            assert len(deduplicator._opened.store._open_claims._numbers) <= 5
         assert deduplicator.settle(decision)
+        with deduplicator.index._read() as txn:
+            entry = txn.runs.read(deduplicator.run)
+        assert entry is not None
+        assert entry.open_claims == 17
     with Deduplicator.open(tmp_path, config) as deduplicator:
         assert deduplicator.tidy() == 17
         assert [deduplicator.decide([page])[0].verdict for page in pages[-2:]] == ["new", "unchanged"]

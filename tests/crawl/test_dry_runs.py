@@ -137,17 +137,11 @@ def test_a_dry_run_represents_nothing_on_any_backend(places: Places) -> None:
 
 
 def test_a_request_that_drops_in_a_dry_run_is_not_dropped_because_of_an_earlier_dry_run(tmp_path: Path) -> None:
-    spider = """
-from tests.support.walker import Walker
-
-class Spider(Walker):
-    def request(self, path):
-        return super().request(path, meta={"dedup_action": "drop"} if "copy" in path else {})
-"""
     pages = {path: html(article("a", frame=path)) for path in ("/a", "/copy-1", "/copy-2")}
+    meta = {key: {"dedup_action": "drop"} for key in ["/copy-1", "/copy-2"]}
     with Site(pages) as site:
-        run_script(tmp_path, spider, MARK, site=site.url, paths=["/a"])
-        second = run_script(tmp_path, spider, MARK, site=site.url, paths=["/copy-1", "/copy-2"])
-        third = run_script(tmp_path, spider, MARK, site=site.url, paths=["/a", "/copy-2"])
-    assert second.paths() == ["/copy-1"]
-    assert third.paths() == ["/a"]
+        _, second, third = (
+            run_script(tmp_path, WALK, MARK, site=site.url, paths=paths, meta=meta)
+            for paths in (["/a"], ["/copy-1", "/copy-2"], ["/a", "/copy-2"])
+        )
+    assert (second.paths(), third.paths()) == (["/copy-1"], ["/a"])

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
 from tests.support.commandline import invoke, printed_text
-from tests.support.crawling import Page, Site, article, crawl_pages, html, run_script
+from tests.support.crawling import WALK, Page, Site, article, crawl_pages, html, run_script
 
-ASKING = """
-from tests.support.walker import Walker
-
-class Spider(Walker):
-    def request(self, path):
-        return super().request(path, meta={"dedup_skip": "asked" in path})
-"""
 LONGER = "99999"  # than any page
 LENIENT = {"DOWNLOAD_FAIL_ON_DATALOSS": False}
+
+
+def asking(pages: Mapping[str, Page]) -> dict[str, dict[str, bool]]:
+    """Return the meta of the requests of *pages*, of which some ask not to be checked."""
+    return {path: {"dedup_skip": "asked" in path} for path in pages}
 
 
 def pages(name: str, count: int, status: int = 200, **headers: str) -> dict[str, Page]:
@@ -44,20 +43,21 @@ def test_responses_without_a_length_are_checked(tmp_path: Path) -> None:
 def test_one_warning_names_the_reason_why_nearly_everything_was_skipped(
     tmp_path: Path, skipped: dict[str, Page], reason: str, in_words: str
 ) -> None:
-    crawl = crawl_pages(tmp_path, skipped | pages("page", 1), ASKING, LENIENT)
+    crawl = crawl_pages(tmp_path, skipped | pages("page", 1), settings=LENIENT, meta=asking(skipped))
     (warning,) = crawl.lines("WARNING", "has checked only")
     assert f"dedup/skipped/{reason}" in warning
     assert in_words in warning
 
 
 def test_a_crawl_that_checks_some_pages_or_few_responses_logs_no_such_warning(tmp_path: Path) -> None:
-    crawl = crawl_pages(tmp_path, pages("asked", 9) | pages("page", 1), ASKING)
+    asked = pages("asked", 9)
+    crawl = crawl_pages(tmp_path, asked | pages("page", 1), meta=asking(asked))
     assert crawl.lines("WARNING", "has checked only") == []
 
 
 def test_why_says_that_a_page_was_skipped_or_never_fetched(tmp_path: Path) -> None:
     with Site(pages("asked", 1) | pages("cut-off", 1, Content_Length=LONGER)) as site:
-        run_script(tmp_path, ASKING, LENIENT, site=site.url, paths=["/asked-0", "/cut-off-0"])
+        run_script(tmp_path, WALK, LENIENT, site=site.url, paths=[*site.pages], meta=asking(site.pages))
 
     def why(path: str, status: int = 0) -> str:
         return printed_text(invoke("why", site.url + path, tmp_path / "index", status=status))

@@ -627,7 +627,7 @@ def test_the_address_of_a_page_that_a_repeated_transaction_keeps_is_not_that_of_
         monkeypatch.setattr(Writer, "make_changes", lose_lock)
         assert store.offer([page(2, 5)], NEAR).result()[0].verdict is Verdict.NEW
     assert expired == [1]
-    assert store.write_addresses().result()
+    store._write(lambda _: None)
     assert [record.also_at for record in store.records()] == [(), ()]
 
 

@@ -230,7 +230,7 @@ def test_the_commands_print_no_credentials(crawled: Crawled, tmp_path: Path, mon
     wrong = f"DEDUP_JOURNAL=ftp://{LOGIN}h/%(wrong)s"
     calls = [
         (0, ("why", crawled.kept_with_login, index, *journals)),
-        (0, ("why", f"http://{LOGIN}{crawled.site.host}/a", index, *journals, "--fetch")),
+        (0, ("why", f"http://{LOGIN}{crawled.site.host}/a", index, *journals)),
         (1, ("why", f"http://{LOGIN}{crawled.site.host}/none", index, *journals)),
         (0, ("drops", index, *journals)),
         (0, ("drops", index, *journals, "--json")),

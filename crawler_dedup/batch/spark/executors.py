@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from crawler_dedup.batch import learning
 from crawler_dedup.batch.decide import PickedPages, PlacedDecision, RememberingMatcher, decide_pages
-from crawler_dedup.batch.learning import snapshot_site
+from crawler_dedup.batch.formats.records import Columns, PassedOver, read_fields
 from crawler_dedup.batch.neighbours import Places
-from crawler_dedup.batch.readers.records import Columns, PassedOver, read_fields
 from crawler_dedup.batch.shard import (
     COLUMNS,
     SCHEMA,
@@ -27,7 +27,6 @@ from crawler_dedup.batch.sign import sign_page
 from crawler_dedup.batch.spark.linking import Batches
 from crawler_dedup.config import Config
 from crawler_dedup.index.profiles import FrozenProfiles
-from crawler_dedup.rules.counts import SiteCounts
 from crawler_dedup.signing.signer import cached_signer
 
 SIGNED_COLUMNS = COLUMNS.partition(", ")[2].replace("ulong", "long")
@@ -81,11 +80,7 @@ def _make_batch(rows: Sequence[tuple[Any, ...]]) -> pa.RecordBatch:
 
 def learn_site(pages: pa.Table) -> pa.Table:
     """Learn one site from its *pages*; return a row with :data:`SITE_COLUMNS`."""
-    counts = SiteCounts()
-    for content in pages.sort_by("row")["page"].to_pylist():
-        page = decode_page(content)
-        counts.add(page)
-    site = snapshot_site(counts, page)
+    site = learning.learn_site(map(decode_page, pages.sort_by("row")["page"].to_pylist()))
     return pa.table([[site.key], [site.number], [site.counts], [site.snapshots[0][1]]], schema=_SITE)
 
 
