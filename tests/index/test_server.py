@@ -10,24 +10,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from crawler_dedup import Config, ConfigError, Decision, Deduplicator, IndexUnusable, SignedPage, Verdict, transfer
+from crawler_dedup import Config, ConfigError, Deduplicator, IndexUnusable, Verdict, transfer
 from crawler_dedup.errors import IndexGone, IndexMismatch, IndexMissing
 from crawler_dedup.index import opening
 from crawler_dedup.index.decider import RunContext
 from crawler_dedup.index.index import Index
-from crawler_dedup.index.location import Location, ServerAddress, find_location
+from crawler_dedup.index.location import ServerAddress, find_location
 from crawler_dedup.index.overrides import make_override
-from crawler_dedup.index.profiles import StoredSite
-from crawler_dedup.rules.matcher import RuleMatcher
 from crawler_dedup.signing.lookup import lookup_of
-from crawler_dedup.signing.signer import Signer
 from crawler_dedup.system.extras import has_extra
 from crawler_dedup.transfer import Export
 from tests.support.crawling import article
-from tests.support.examples import examples
 from tests.support.indexing import ByDistance, number_of, open_backend, page, settle, uniform
 from tests.support.servers import Server, serving
 from tests.support.verification import verify
@@ -327,21 +321,6 @@ def test_an_export_of_an_index_that_is_emptied_during_it_fails(
     assert not (tmp_path / "file").exists()
 
 
-def test_an_export_leaves_out_records_that_cannot_be_read_and_counts_them(
-    filled: ServerAddress, server: Server, tmp_path: Path
-) -> None:
-    names = [name for name in server.key_names() if name[13:14] == b"r"]
-    for name in names[:2]:
-        server.run("SET", name, "garbage")
-    unreadable = list[int]()
-    with closing(opening.open_index(filled)) as pages:
-        written = transfer.export_index(
-            pages, tmp_path / "file", lambda count: None, count_unreadable=unreadable.append
-        )
-    assert unreadable == [1, 1]
-    assert written + 2 in (50, 51)  # the page that is not settled may be among them
-
-
 def test_an_index_with_a_scheme_of_the_package_is_verified_and_measured(server: Server) -> None:
     server.empty()
     with Deduplicator.open(server.url(), CONFIG) as run:
@@ -355,74 +334,6 @@ def test_an_index_with_a_scheme_of_the_package_is_verified_and_measured(server: 
         server.run("SET", name, b"damaged")
     with closing(opening.open_index(server.address())) as pages:
         assert pages.measure_sites()[:2] == (1, 0)
-
-
-# The same answers as a directory
-
-
-_STEPS = st.lists(
-    st.tuples(st.integers(0, 12), st.integers(0, 9), st.sampled_from(["settle", "release", "leave", "forget"])),
-    min_size=1,
-    max_size=25,
-)
-
-
-@settings(max_examples=examples(40))
-@given(_STEPS)
-def test_a_server_answers_as_a_directory(
-    server: Server, tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[int, int, str]]
-) -> None:
-    """Pages of few sites with few texts are offered repeatedly, and are settled, released or forgotten."""
-    server.empty()
-    signer = Signer(CONFIG)
-    with (
-        closing(_Crawl(tmp_path_factory.mktemp("index"), signer)) as directory,
-        closing(_Crawl(server.address(), signer)) as on_server,
-    ):
-        for number, text, fate in steps:
-            body = article(text, changed=number % 3, links=[f"/{text}"]).encode()
-            page, _ = signer.sign(f"http://{number % 2}.example/{number}", body, encoding=None, key=None, scope="")
-            assert directory.visit(page, fate) == on_server.visit(page, fate)
-        assert verify(directory.pages, directory.matcher) == verify(on_server.pages, on_server.matcher) == []
-        assert sorted(directory.records()) == sorted(on_server.records())
-        assert [site.pages_counted for site in directory.sites()] == [site.pages_counted for site in on_server.sites()]
-
-
-class _Crawl:
-    """A crawl with an index of its own, whose clock stands still."""
-
-    def __init__(self, location: Location, signer: Signer) -> None:
-        self.matcher = RuleMatcher(signer)
-        self.pages = opening.open_or_create_index(location, signer.spec, signer.libraries)
-        self._run = self.pages.begin_run()
-        self._context = RunContext(self._run.number, 60, clock=lambda: 1_000_000_000)
-        self._claiming = replace(self._context, next_claim=itertools.count(1).__next__)
-
-    def visit(self, page: SignedPage, fate: str) -> Decision:
-        """Offer a page, and let it have its fate if it passes; return the decision."""
-        looked = self.pages.preview(page, self.matcher, self._claiming)
-        (decision,) = self.pages.offer([page], self.matcher, self._claiming).result()
-        assert replace(looked, claim=decision.claim) == decision
-        if fate == "forget":
-            self.pages.forget(lambda record: record.page.url == page.url, self.matcher)
-        elif fate != "leave" and decision.claim:
-            context, settled = self._context, fate == "settle"
-            self.pages.end_claim(decision, self.matcher, context, settled=settled, urgent=True).result()
-        return decision
-
-    def records(self) -> list[tuple[str, bool, bool]]:
-        """Return the address of each page, whether it is settled, and whether it may represent others."""
-        records = (record for record in self.pages.records())
-        return [(record.page.url, bool(record.settled), record.is_representative) for record in records]
-
-    def sites(self) -> list[StoredSite]:
-        """Return the sites that the index knows."""
-        return sorted(self.pages.sites(), key=lambda site: site.key)
-
-    def close(self) -> None:
-        """Let the run die."""
-        self._run.release()
-        self.pages.close()
 
 
 def test_the_number_of_pages_is_never_negative(address: ServerAddress, server: Server) -> None:

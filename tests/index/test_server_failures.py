@@ -127,25 +127,16 @@ def test_the_claim_of_a_killed_client_holds_until_its_signs_of_life_have_ended(
         assert check(run, 4) == "new"
 
 
-@pytest.mark.usefixtures("short_lives")
-def test_no_page_is_dropped_for_what_a_killed_client_settled_last_when_another_one_begins_at_once(
-    address: ServerAddress, server: Server
-) -> None:
-    url = server.url()
-    with running_program(_CLAIMS, url) as client:
+def test_no_page_is_dropped_for_what_a_killed_client_settled_last(address: ServerAddress, server: Server) -> None:
+    """Whether it was written to a feed is not known."""
+    with running_program(_CLAIMS, server.url()) as client:
         assert settle_in(client) == "True"
         client.kill()
         client.wait()
-    answers: list[str] = []
-    with Deduplicator.open(url, CONFIG) as run:
-
-        def is_new() -> bool:
-            answers.append(check(run, 2 + len(answers)))
-            return answers[-1] == "new"
-
-        wait_for(is_new)
-    # The sign of life of the killed client is there for a while; whether the page was written to a feed is not known.
-    assert set(answers[:-1]) <= {BEING_HANDLED}
+    with Deduplicator.open(server.url(), CONFIG) as run:
+        assert check(run, 2) == BEING_HANDLED
+        server.run("DEL", *server.key_names("*:l*"))
+        assert check(run, 3) == "new"
 
 
 @pytest.mark.usefixtures("short_lives")
@@ -224,19 +215,6 @@ def test_a_client_that_begins_just_after_the_start_of_a_server_takes_no_run_with
             assert check(other, 4) == "new"
 
 
-def test_a_command_that_reads_just_after_the_start_of_a_server_leaves_out_no_page_of_a_run(tmp_path: Path) -> None:
-    """Test that a run without a sign of life does not count as dead then."""
-    with pytest.MonkeyPatch.context() as patch, serving(tmp_path / "server") as server:
-        patch.setattr(runs, "RENEWAL_SECONDS", 20)
-        with closing(open_backend(server.address())) as store, closing(open_backend(server.address())) as reader:
-            run = store.begin_run()
-            store.offer([page(1, 5)], NEAR, RunContext(run.number, 60, clock=run.now)).result()
-            run.release()
-            assert len(list(reader.records(handled_only=True))) == 1
-            patch.setattr(runs, "RENEWAL_SECONDS", 0)  # so that the start was long ago
-            assert list(reader.records(handled_only=True)) == []
-
-
 _KEEPS = """
     import sys
     from crawler_dedup import Config, Deduplicator
@@ -311,19 +289,6 @@ def test_a_run_with_a_damaged_entry_may_have_lost_everything_and_fails_no_transa
 # Unreachable servers
 
 
-def test_while_the_server_is_away_offers_fail_soon_and_the_index_is_used_again_afterwards(tmp_path: Path) -> None:
-    options = ("--appendonly", "yes", "--appendfsync", "always")
-    with serving(tmp_path / "server", *options) as server, closing(open_backend(server.address())) as store:
-        assert store.offer([page(1, 5)], NEAR).result()[0].verdict is Verdict.NEW
-        server.kill()
-        for number in range(2, 20):
-            assert isinstance(store.offer([page(number, 5)], NEAR).exception(10), IndexUnusable)
-        server.start()
-        wait_for(lambda: store.offer([page(20, 5)], NEAR).exception() is None)
-        assert store.offer([page(21, 5)], NEAR).result()[0].duplicate_of == "http://example.com/1"
-        assert verify(store, NEAR) == []
-
-
 def test_a_connection_that_is_closed_while_it_is_idle_costs_no_page(store: Index, server: Server) -> None:
     run: Any = store.begin_run()
     for number in range(1, 4):
@@ -346,8 +311,9 @@ def test_answered_pages_survive_kills_of_a_server_that_writes_at_once(tmp_path: 
             while not failed:
                 number = next(numbers)
                 offer = store.offer([page(number, signatures[number])], NEAR)
-                failed = offer.exception() is not None
+                failed = isinstance(offer.exception(10), IndexUnusable)
                 if not failed:
+                    assert offer.result()[0].verdict is Verdict.NEW
                     answered.add(number)
             timer.join()
             server.start()

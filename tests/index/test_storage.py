@@ -8,6 +8,7 @@ import tempfile
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from contextlib import closing
+from copy import deepcopy
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -34,6 +35,7 @@ from crawler_dedup.index.layout import (
     RowTable,
     limit_payloads,
 )
+from crawler_dedup.index.lmdb.storage import DirectoryStorage
 from crawler_dedup.index.storage import Storage
 from crawler_dedup.index.transaction import Transaction
 from tests.support import processes
@@ -192,18 +194,27 @@ def compare(storage: Storage, model: Model) -> None:
         assert storage.read_bucket(filed_in, scope, key) == b"".join(number.to_bytes(8, "little") for number in bucket)
         assert storage.read_buckets(filed_in, scope, [key, key], 1).tolist() == 2 * bucket[: limit_payloads(1)]
         assert storage.read_buckets(filed_in, scope, [key], 252).tolist() == bucket[: limit_payloads(252)]
+    if isinstance(storage, DirectoryStorage):
+        chunks: dict[tuple[BucketTable, int, int], list[int]] = defaultdict(list)
+        for filed_in, buckets in storage._buckets.items():
+            for scope, key, numbers in buckets.chunks(storage._txn):
+                chunks[filed_in, scope, key] += numbers.tolist()
+        assert chunks == {place: bucket for place, bucket in model.buckets.items() if bucket}
 
 
 def work(place: Any, model: Model, transactions: Sequence[Sequence[Operation]]) -> None:
     """Open an index, make each of *transactions*, and close it."""
 
-    def make(steps: Sequence[Operation], txn: Transaction) -> None:
+    def make(steps: Sequence[Operation], txn: Transaction) -> Model:
+        changed = deepcopy(model)  # a server may repeat a transaction
         for operate in steps:
-            operate(txn._storage, model)
+            operate(txn._storage, changed)
+        return changed
 
     with closing(open_backend(place)) as backend:
         for steps in transactions:
-            backend._write(partial(make, steps))
+            changed = backend._write(partial(make, steps))
+            model.rows, model.buckets = changed.rows, changed.buckets
 
 
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
