@@ -101,20 +101,6 @@ def test_a_dry_run_drops_nothing_and_the_proposed_commands_show_what_the_next_cr
     assert item["referer"] == f"{site.url}/"
 
 
-def test_an_incremental_crawl_appends_only_what_is_new_or_has_changed(tmp_path: Path, site: Site) -> None:
-    crawl(tmp_path, f"{site.url}/", "-o", "pages.jsonl")
-    site.pages["/"] = html(article("new front", links=["/one", "/copy", "/two", "/three"]))
-    site.pages["/two"] = html(article("another two"))
-    site.pages["/three"] = html(article("three"))
-    before = len(paths(tmp_path / "pages.jsonl"))
-    crawl(tmp_path, f"{site.url}/", "-o", "pages.jsonl", "-s", "DEDUP_REVISIT=drop")
-    assert sorted(paths(tmp_path / "pages.jsonl")[before:]) == ["/", "/three", "/two"]
-    before += 3
-    site.pages["/three"] = html(article("another three"))
-    crawl(tmp_path, f"{site.url}/", "-o", "pages.jsonl", "-s", "DEDUP_REVISIT=drop")
-    assert paths(tmp_path / "pages.jsonl")[before:] == ["/three"]
-
-
 def test_a_file_can_be_replaced_and_pages_can_be_limited(tmp_path: Path, site: Site) -> None:
     file = tmp_path / "pages[bold].jsonl"  # not a style of rich
     file.write_text("old\n")
