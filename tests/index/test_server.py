@@ -197,15 +197,6 @@ def test_an_index_that_is_emptied_by_two_clients_at_once_loses_nothing_of_the_la
         assert store.offer([page(2, 5)], NEAR).result()[0].verdict is Verdict.DUPLICATE
 
 
-def test_signatures_that_look_like_numbers_of_new_records_are_filed(store: Index) -> None:
-    signatures = [number << 40 | 1 << 39 for number in (0xABCDEF, 0x123456)]
-    for number, signature in enumerate(signatures):
-        assert store.offer([page(number, signature)], NEAR).result()[0].verdict is Verdict.NEW
-    for number, signature in enumerate(signatures):
-        assert store.offer([page(10 + number, signature)], NEAR).result()[0].verdict is Verdict.DUPLICATE
-    assert verify(store, NEAR) == []
-
-
 def test_the_latest_page_has_the_highest_number_whichever_client_files_it(address: ServerAddress) -> None:
     with closing(open_backend(address)) as first, closing(open_backend(address)) as second:
         everything_is_new = ByDistance()
