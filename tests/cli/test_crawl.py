@@ -319,28 +319,19 @@ def interrupt(directory: Path, site: Site, gate: Gate, *, times: int, opens: boo
     return process.returncode, messages + rest
 
 
-def gated() -> tuple[Gate, dict[str, Page]]:
+@pytest.mark.parametrize(
+    ("times", "message"),
+    [(1, "Ending: the pages that were requested are still handled. Press Ctrl-C again"), (2, "Stopped.\n")],
+)
+def test_ctrl_c_lets_requested_pages_be_handled_a_second_one_stops_and_the_next_crawl_does_the_rest(
+    tmp_path: Path, times: int, message: str
+) -> None:
     gate = Gate(html(article("one", links=["/two"])))
-    return gate, {"/": html(article("front", links=["/one"])), "/one": gate, "/two": html(article("two"))}
-
-
-def test_ctrl_c_lets_requested_pages_be_handled_and_the_next_crawl_does_the_rest(tmp_path: Path) -> None:
-    gate, pages = gated()
+    pages: dict[str, Page] = {"/": html(article("front", links=["/one"])), "/one": gate, "/two": html(article("two"))}
     with Site(pages) as site:
-        status, messages = interrupt(tmp_path, site, gate, times=1, opens=True)
-        assert (status, "Traceback" in messages) == (130, False), messages
-        assert messages.startswith("Ending: the pages that were requested are still handled. Press Ctrl-C again")
-        assert paths(tmp_path / "pages.jsonl") == ["/", "/one"]
-        crawl(tmp_path, f"{site.url}/", "-o", "pages.jsonl")
-    assert set(paths(tmp_path / "pages.jsonl")) == {"/", "/one", "/two"}
-
-
-def test_a_second_ctrl_c_stops_at_once_and_nothing_is_lost(tmp_path: Path) -> None:
-    gate, pages = gated()
-    with Site(pages) as site:
-        status, messages = interrupt(tmp_path, site, gate, times=2, opens=False)
-        assert (status, "Traceback" in messages) == (130, False), messages
-        assert "Stopped.\n" in messages
+        status, messages = interrupt(tmp_path, site, gate, times=times, opens=times == 1)
+        assert (status, "Traceback" in messages, message in messages) == (130, False, True), messages
+        assert times == 2 or paths(tmp_path / "pages.jsonl") == ["/", "/one"]
         crawl(tmp_path, f"{site.url}/", "-o", "pages.jsonl")
     assert set(paths(tmp_path / "pages.jsonl")) == {"/", "/one", "/two"}
 

@@ -561,24 +561,26 @@ def test_an_offer_that_waits_for_a_lock_can_be_withdrawn(
     assert store.offer([page(2, 5)], NEAR).result()[0].verdict is Verdict.NEW
 
 
-def test_the_address_of_a_page_that_a_repeated_transaction_keeps_is_not_that_of_a_duplicate(
+def test_a_transaction_whose_lock_has_expired_changes_nothing_and_is_repeated(
     store: Index, address: ServerAddress, server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    make_changes, expired = Writer.make_changes, list[int]()
+    """Another client adds an override meanwhile, for which a duplicate passes at the second attempt."""
+    make_changes, taken = Writer.make_changes, list[object]()
     assert store.offer([page(1, 5)], NEAR).result()[0].verdict is Verdict.NEW
     with closing(open_backend(address)) as other:
 
         def lose_lock(client: Writer, changes: list[Command]) -> bool:
-            if not expired:
-                expired.append(int(server.run("DEL", LOCK) == 1))
+            if not taken:
+                taken.append(server.run("SET", LOCK, "another", "PX", "200", "GET"))
                 other.add_overrides([make_override("keep", [page(2, 5).url], int(time.time()))])
             return make_changes(client, changes)
 
         monkeypatch.setattr(Writer, "make_changes", lose_lock)
         assert store.offer([page(2, 5)], NEAR).result()[0].verdict is Verdict.NEW
-    assert expired == [1]
+    assert (taken != [None], server.run("EXISTS", LOCK)) == (True, 0)
     store._write(lambda _: None)
     assert [record.also_at for record in store.records()] == [(), ()]
+    assert verify(store, NEAR) == []
 
 
 def test_an_index_that_was_made_anew_with_other_versions_of_libraries_is_joined(
@@ -600,60 +602,28 @@ def test_a_damaged_description_of_an_index_is_an_error_with_a_remedy(
         len(ServerIndex.attach(address))
 
 
-def test_a_transaction_whose_lock_has_expired_changes_nothing(
-    store: Index, server: Server, monkeypatch: pytest.MonkeyPatch
+def test_a_transaction_changes_a_bounded_number_of_pages_and_overrides(
+    store: Index, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    make_changes, taken = Writer.make_changes, list[object]()
-
-    def lose_lock(client: Writer, changes: list[Command]) -> bool:
-        if not taken:
-            taken.append(server.run("SET", LOCK, "another", "PX", "200", "GET"))
-        return make_changes(client, changes)
-
-    monkeypatch.setattr(Writer, "make_changes", lose_lock)
-    assert store.offer([page(1, 5)], NEAR).result()[0].verdict is Verdict.NEW
-    assert len(store) == 1
-    assert taken != [None]
-    assert server.run("EXISTS", LOCK) == 0
-
-
-def test_a_transaction_has_a_bounded_number_of_pages_however_many_wait(
-    address: ServerAddress, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    make_changes, sizes = Writer.make_changes, []
+    make_changes, appended, sizes = Writer.make_changes, list[int](), list[int]()
 
     def note_size(client: Writer, changes: list[Command]) -> bool:
-        sizes.append(sum(command[0] == b"APPEND" for command in changes))
-        return make_changes(client, changes)
-
-    monkeypatch.setattr(Writer, "make_changes", note_size)
-    signatures = uniform(1, 400)
-    with closing(open_backend(address)) as store:
-        batches = [[page(number, signatures[number]) for number in range(at, at + 40)] for at in range(0, 400, 40)]
-        offers = [store.offer(batch, NEAR) for batch in batches]
-        assert {decision.verdict for offer in offers for decision in offer.result()} == {Verdict.NEW}
-        assert len(store) == 400
-    assert 4 * 40 < max(sizes) <= 6 * 16 * 40  # each page has four keys, and two numbers
-
-
-def test_commands_change_a_few_pages_or_overrides_in_a_transaction(
-    address: ServerAddress, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    make_changes, sizes = Writer.make_changes, []
-
-    def note_size(client: Writer, changes: list[Command]) -> bool:
+        appended.append(sum(command[0] == b"APPEND" for command in changes))
         sizes.append(sum(len(command) for command in changes))
         return make_changes(client, changes)
 
     monkeypatch.setattr(Writer, "make_changes", note_size)
-    with closing(open_backend(address)) as store:
-        store.offer([page(number, signature) for number, signature in enumerate(uniform(1, 400))], NEAR).result()
-        sizes.clear()
-        overrides = [make_override("keep", [f"http://example.com/{number}"], number) for number in range(400)]
-        assert store.add_overrides(overrides) == 400
-        assert store.forget(lambda record: True, NEAR) == 400
-        assert store.remove_overrides(overrides) == 400
-        assert (len(store), store.list_overrides(), verify(store, NEAR)) == (0, [], [])
+    pages = [page(number, signature) for number, signature in enumerate(uniform(1, 400))]
+    offers = [store.offer(pages[at : at + 40], NEAR) for at in range(0, 400, 40)]
+    assert {decision.verdict for offer in offers for decision in offer.result()} == {Verdict.NEW}
+    assert len(store) == 400
+    assert 4 * 40 < max(appended) <= 6 * 16 * 40  # each page has four keys, and two numbers
+    sizes.clear()
+    overrides = [make_override("keep", [f"http://example.com/{number}"], number) for number in range(400)]
+    assert store.add_overrides(overrides) == 400
+    assert store.forget(lambda record: True, NEAR) == 400
+    assert store.remove_overrides(overrides) == 400
+    assert (len(store), store.list_overrides(), verify(store, NEAR)) == (0, [], [])
     assert max(sizes) < 2_000
 
 
