@@ -185,7 +185,8 @@ class ComparedPair(PagePair):
             place
             for place, block in enumerate(blocks)
             if block.hash in common and 0 < block.size <= SHORT and not block.traits & (_NAME | _EMBEDDED)
-            if place not in self._columns and (not block.traits & _ENTRY or (block.traits & _LINKED and place in self._near))
+            if place not in self._columns
+            and (not block.traits & _ENTRY or (block.traits & _LINKED and place in self._near))
         ]
         if self.new.kind is PageKind.THIN or self.new.key == self.kept.key:
             return frozenset(states)
