@@ -57,10 +57,8 @@ class ComparedPair(PagePair):
         """The places from the heading that names the page to the end of the main text."""
         if not self._main:
             return range(0)
-        before, common = (
-            self._blocks[: self._main[0]],
-            self.site_of_new.common,
-        )  # the site's name is a part of the title, too
+        # The name of the site is a part of the title, too.
+        before, common = self._blocks[: self._main[0]], self.site_of_new.common
         names = [at for at, block in enumerate(before) if block.traits & _NAMED == _NAMED and block.hash not in common]
         return range(max(names, default=self._main[0]), self._main[-1] + 1)
 
@@ -96,9 +94,7 @@ class ComparedPair(PagePair):
     def missing(self) -> Sequence[PackedBlock]:
         """The blocks that count, and that the kept page lacks."""
         return [
-            block
-            for place, block in enumerate(self._blocks)
-            if not self._is_there(block) and not self._exempt(place, block)
+            block for at, block in enumerate(self._blocks) if not (self._is_there(block) or self._exempt(at, block))
         ]
 
     @cached_property
@@ -164,6 +160,7 @@ class ComparedPair(PagePair):
             (block.traits & _NAME and self.is_title_repeated, "repeats the title"),
             (repeats and number in self.site_of_new.furniture, "on most pages of the site"),
             (self.same_host and self._says_where(place), "says where the page is"),
+            (number == self.date_of_addresses and not self.kept_only, "the date in the addresses of both pages"),
             (repeats and is_label and not is_thin, "on many pages of the site"),
             (not is_thin and place in self._columns, "in a list beside the text that other pages have, too"),
         )

@@ -82,9 +82,8 @@ class SiteCounts:
 
     def add(self, page: SignedPage) -> None:
         """Count a page that was handled."""
-        if (
-            self._pages >= limits.HALVE_AT
-        ):  # not earlier: a snapshot may be due at this number, and needs the exact counts
+        # Not earlier: a snapshot may be due at this number, and needs the exact counts.
+        if self._pages >= limits.HALVE_AT:
             self._halve()
         self.pages_counted += 1
         self._pages += 1
@@ -196,9 +195,7 @@ _decode_counts = msgspec.msgpack.Decoder(_PackedCounts).decode
 def can_read(site: StoredSite) -> bool:
     """Return whether the stored counts and snapshots of a site can be read, and whether they are possible."""
     numbers = {snapshot for snapshot, _ in site.snapshots}
-    if site.pages_counted >= _MAX_PAGES_COUNTED or site.number not in {0, *numbers}:
-        return False
-    if any(snapshot > site.pages_counted for snapshot in numbers):
+    if not max(numbers, default=0) <= site.pages_counted < _MAX_PAGES_COUNTED or site.number not in {0, *numbers}:
         return False
     try:
         SiteCounts.decode(site.counts, site.pages_counted)
