@@ -28,10 +28,18 @@ import numpy as np
 from benchmarks.index.report import Report
 from benchmarks.self_joins import join_in_duckdb, join_in_polars
 from crawler_dedup.batch.apply import apply_decisions
-from crawler_dedup.batch.collection import FORMAT, Collection, CollectionHeader, Receipt, Source, checksum_of
+from crawler_dedup.batch.collection import (
+    FORMAT,
+    Collection,
+    CollectionHeader,
+    Receipt,
+    Source,
+    checksum_of,
+    write_json,
+)
 from crawler_dedup.batch.find import find_duplicates
+from crawler_dedup.batch.formats.records import DEFAULT_COLUMNS
 from crawler_dedup.batch.neighbours import Flags, ResidentSignatures, find_neighbours
-from crawler_dedup.batch.readers.records import DEFAULT_COLUMNS
 from crawler_dedup.batch.shard import columns_of, write_shard
 from crawler_dedup.batch.sign import sign_collection
 from crawler_dedup.config import Config
@@ -215,7 +223,7 @@ def write_collection(directory: Path, count: int, sites: int, share: float) -> N
     """Write synthetic signed pages in the format of :func:`sign_collection`."""
     signer = Signer(Config(tokenizer="bigrams"))
     signatures = make_signatures(count, share)
-    sources = [Source(f"/{first}", "jsonl", f"shard-{first}") for first in range(0, count, _SHARD)]
+    sources = [Source(f"/{first}", "jsonl", 0, 0) for first in range(0, count, _SHARD)]
     header = CollectionHeader(FORMAT, signer.spec, signer.libraries, DEFAULT_COLUMNS, "global", sources)
     for first, shard in zip(range(0, count, _SHARD), Collection.create(directory, header).shards, strict=True):
         part = signatures[first : first + _SHARD].tolist()
@@ -223,8 +231,8 @@ def write_collection(directory: Path, count: int, sites: int, share: float) -> N
             urls = (f"http://host-{number % sites}.test/{number}" for number in range(first, first + len(part)))
             pages = map(_make_page, urls, part)
             write_shard(file, (columns_of(record, 0, page) for record, page in enumerate(pages)))
-        receipt = Receipt(0, 0, shard.data.stat().st_size, checksum_of(shard.data), len(part), {}, {}, {}, {})
-        shard.receipt.write_text(json.dumps({name: getattr(receipt, name) for name in receipt.__struct_fields__}))
+        receipt = Receipt(shard.source, shard.data.stat().st_size, checksum_of(shard.data), len(part), {}, {}, {}, {})
+        write_json(shard.receipt, receipt)
 
 
 def _make_page(url: str, signature: int) -> SignedPage:

@@ -26,8 +26,8 @@ import pyarrow.parquet as pq
 
 from benchmarks.index.report import Report
 from crawler_dedup.batch.find import find_duplicates
+from crawler_dedup.batch.formats.records import Columns
 from crawler_dedup.batch.output import CLUSTERS
-from crawler_dedup.batch.readers.records import Columns
 from crawler_dedup.batch.sign import sign_collection
 from crawler_dedup.config import Config
 from crawler_dedup.evaluation.labelled import LabelledSet, read_body, read_folder

@@ -13,8 +13,8 @@ from io import BytesIO
 from pyspark.sql import DataFrame, SparkSession
 
 from crawler_dedup import Config, spark
-from crawler_dedup.batch.readers.records import DEFAULT_COLUMNS, InputPage
-from crawler_dedup.batch.readers.warc import read_stream
+from crawler_dedup.batch.formats.records import DEFAULT_COLUMNS, InputPage
+from crawler_dedup.batch.formats.warc import read_stream
 
 CONFIG = Config()
 PAGES = "path string, record long, url string, html binary, encoding string, time long"

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import os
 import shutil
 import signal
 import tempfile
 from collections.abc import Iterator
+from inspect import iscoroutinefunction, signature
 from pathlib import Path
 
 import pytest
@@ -54,6 +56,16 @@ def pytest_collection_finish() -> None:
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # A shell starts background jobs with Ctrl-C ignored, and the processes that tests start and interrupt would inherit it.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
+    """Run a test that is a coroutine in an event loop of its own."""
+    if not iscoroutinefunction(pyfuncitem.obj):
+        return None
+    arguments = {name: pyfuncitem.funcargs[name] for name in signature(pyfuncitem.obj).parameters}
+    asyncio.run(asyncio.wait_for(pyfuncitem.obj(**arguments), 120))
+    return True
 
 
 @pytest.fixture(autouse=True)

@@ -8,13 +8,12 @@ from functools import partial
 from os.path import commonpath
 from pathlib import Path
 
-from crawler_dedup.batch.collection import read_description
-from crawler_dedup.batch.find import REPORT, Report, ReportInput
+from crawler_dedup.batch.collection import Source, read_description
+from crawler_dedup.batch.find import REPORT, Report
+from crawler_dedup.batch.formats import Copied, LeftOut, module_of
+from crawler_dedup.batch.formats.records import InputPage
 from crawler_dedup.batch.output import CLUSTERS, read_clusters
-from crawler_dedup.batch.readers import reader_of
-from crawler_dedup.batch.readers.records import InputPage
 from crawler_dedup.batch.sign import find_files, sign_page
-from crawler_dedup.batch.writers import Copied, LeftOut, writer_of
 from crawler_dedup.config import Config
 from crawler_dedup.config.settings import scope_of
 from crawler_dedup.errors import DedupError
@@ -31,7 +30,7 @@ from crawler_dedup.transfer import read_profiles
 
 OWN_TEXT = "own_text"
 """Name of the column with own texts."""
-_Texts = Callable[[ReportInput], Callable[[int], str | None]]
+_Texts = Callable[[Source], Callable[[int], str | None]]
 
 
 @dataclass(frozen=True)
@@ -55,15 +54,15 @@ class Applied:
 class _Copy:
     """A copy to write: its source and its path."""
 
-    source: ReportInput
+    source: Source
     target: Path
 
 
-def _read_own_texts(report: Report, text_format: Format, source: ReportInput) -> Callable[[int], str | None]:
+def _read_own_texts(report: Report, text_format: Format, source: Source) -> Callable[[int], str | None]:
     """Return a function from the number of a record, which ascends, to the own text; ``None`` for what is no page."""
     signer = cached_signer(config_from_spec(report.spec, Config()))
     profiles = read_profiles(Path(report.profiles), report.spec, can_read)
-    records = reader_of(source.format).read_pages(Path(source.path), report.columns, signer.config.max_bytes)
+    records = module_of(source.format).read_pages(Path(source.path), report.columns, signer.config.max_bytes)
     page = next(records, None)
 
     def own_text_of(number: int) -> str | None:
@@ -133,7 +132,7 @@ def _find_copies(inputs: Sequence[Path], report: Report, output: Path) -> list[_
     decided = {source.path: source for source in report.inputs}
     paths = find_files(inputs)
     unknown = [str(path) for path in paths if str(path) not in decided]
-    changed = [str(path) for path in paths if str(path) in decided and not decided[str(path)].is_current()]
+    changed = [str(path) for path in paths if str(path) in decided and not decided[str(path)].is_current]
     for problem, names in (
         ("`crawler-dedup batch find` has not decided about it", unknown),
         ("it has changed since it was signed", changed),
@@ -167,7 +166,7 @@ def _try_to_write(
 def _write_copy(copy: _Copy, clusters: Path, mark: str, texts: _Texts | None, *, strict: bool) -> tuple[int, Copied]:
     """Write one copy, in a process that does nothing else meanwhile."""
     path = Path(copy.source.path)
-    writer = writer_of(copy.source.format, path)
+    writer = module_of(copy.source.format)
     left_out = {
         row["record"]: LeftOut(row["representative"], row["rule"]) for row in read_clusters(clusters, copy.source.path)
     }

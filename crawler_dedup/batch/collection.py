@@ -12,12 +12,12 @@ from typing import TypeVar
 import msgspec
 from xxhash import xxh3_64_hexdigest, xxh3_128
 
-from crawler_dedup.batch.readers.records import Columns
+from crawler_dedup.batch.formats.records import Columns
 from crawler_dedup.errors import DedupError
 from crawler_dedup.system.callbacks import Advance
 from crawler_dedup.system.files import open_replacement
 
-FORMAT = 5
+FORMAT = 6
 """Version of the layout of a signed collection."""
 
 _HEADER = "collection.json"
@@ -28,11 +28,36 @@ _PIECE = 1 << 20
 
 
 class Source(msgspec.Struct, frozen=True):
-    """An input: its path, its format, and the name of its shard."""
+    """An input in one state.
+
+    Attributes:
+        path: its path.
+        format: the format of its content.
+        bytes: its length.
+        changed: when it was changed last, in nanoseconds since 1970.
+    """
 
     path: str
     format: str
-    shard: str
+    bytes: int
+    changed: int
+
+    @classmethod
+    def of(cls, path: Path, input_format: str) -> Source:
+        """Return an input as it is now. Raises :class:`OSError`."""
+        state = path.stat()
+        return cls(str(path), input_format, state.st_size, state.st_mtime_ns)
+
+    @property
+    def is_current(self) -> bool:
+        """Whether the input is still in this state."""
+        return self.of(Path(self.path), self.format) == self
+
+    @property
+    def shard(self) -> str:
+        """The readable name of its shard, which is different for each path."""
+        stem = re.sub(r"[^\w.-]", "_", Path(self.path).name)[:100]
+        return f"{stem}-{xxh3_64_hexdigest(self.path.encode('utf-8', 'surrogateescape'))[:12]}"
 
 
 class Description(msgspec.Struct, frozen=True):
@@ -75,8 +100,7 @@ class Receipt(msgspec.Struct, frozen=True):
     """The receipt of a complete shard.
 
     Attributes:
-        source_bytes: length of the input that was signed.
-        source_changed: when it was changed last, in nanoseconds.
+        source: the input that was signed.
         shard_bytes: length of the shard.
         checksum: XXH3 of the shard, 128 bits.
         pages: how many pages it has.
@@ -86,8 +110,7 @@ class Receipt(msgspec.Struct, frozen=True):
         details: what exactly is wrong with the first such record, by reason, as far as there is more to say.
     """
 
-    source_bytes: int
-    source_changed: int
+    source: Source
     shard_bytes: int
     checksum: str
     pages: int
@@ -102,7 +125,7 @@ class Shard:
     """The files of an input in a collection.
 
     Attributes:
-        source: the input.
+        source: the input, as it was when this collection was created or continued.
         data: the signed pages.
         bad: the records that could not be read, a JSON object each.
         receipt: written when the two others are whole.
@@ -119,11 +142,6 @@ class Shard:
             return self.data.stat().st_size == receipt.shard_bytes and checksum_of(self.data) == receipt.checksum
         except FileNotFoundError:
             return False
-
-    def is_current(self, receipt: Receipt) -> bool:
-        """Return whether the input has not changed since it was signed."""
-        source = Path(self.source.path).stat()
-        return (source.st_size, source.st_mtime_ns) == (receipt.source_bytes, receipt.source_changed)
 
 
 class Collection:
@@ -263,12 +281,6 @@ def _describe_signing(header: CollectionHeader) -> dict[str, str]:
     """Return the properties that must be the same in all calls that sign a collection."""
     columns = {f"column {name}": value for name, value in msgspec.to_builtins(header.columns).items()}
     return {**header.identity, **columns}
-
-
-def name_shard(path: Path) -> str:
-    """Return a readable name for the shard of an input, which is different for each path."""
-    stem = re.sub(r"[^\w.-]", "_", path.name)[:100]
-    return f"{stem}-{xxh3_64_hexdigest(str(path).encode('utf-8', 'surrogateescape'))[:12]}"
 
 
 def checksum_of(path: Path) -> str:

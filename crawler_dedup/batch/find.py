@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
-from contextlib import ExitStack
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryFile
 
-import msgspec
 import numpy as np
 
 from crawler_dedup.batch.candidates import Candidates, find_candidates
-from crawler_dedup.batch.collection import Collection, Description, count_reasons, write_json
-from crawler_dedup.batch.decide import PickedPages, RememberingMatcher, decide_pages
+from crawler_dedup.batch.collection import Collection, Description, Source, count_reasons, write_json
+from crawler_dedup.batch.decide import PickedPages, PlacedDecision, RememberingMatcher, decide_pages
 from crawler_dedup.batch.existing import ExistingPages, open_existing
+from crawler_dedup.batch.formats.records import Columns
 from crawler_dedup.batch.learning import check_profiles, learn_profiles
 from crawler_dedup.batch.neighbours import Places
-from crawler_dedup.batch.output import CLUSTERS, KEPT, LEFT_OUT_BYTES, VERDICTS, Clusters, Codes, write_kept
-from crawler_dedup.batch.readers.records import Columns
+from crawler_dedup.batch.output import CLUSTERS, KEPT, VERDICTS, Codes, write_clusters, write_kept
 from crawler_dedup.batch.shard import ROW_BYTES, Rows, format_memory, read_rows
 from crawler_dedup.config import Config
 from crawler_dedup.decision import Verdict
@@ -38,27 +37,7 @@ _EXISTING_BYTES = 2  # bytes for each page that is kept already
 _LIBRARIES = 250 << 20  # bytes that the process takes before any page is read
 _JOIN_BYTES = 20  # bytes for each row while neighbours are searched, beside the table
 _LEAST = 32 << 20
-
-
-class ReportInput(msgspec.Struct, frozen=True):
-    """An input as it was signed.
-
-    Attributes:
-        path: its path.
-        format: the format of its content.
-        bytes: its length.
-        changed: when it was changed last, in nanoseconds since 1970.
-    """
-
-    path: str
-    format: str
-    bytes: int
-    changed: int
-
-    def is_current(self) -> bool:
-        """Return whether the input has not changed since it was signed."""
-        state = Path(self.path).stat()
-        return (state.st_size, state.st_mtime_ns) == (self.bytes, self.changed)
+_CHANGES, _CHANGE = 512 << 20, 2_000  # bytes that deciding takes at most, and for each page
 
 
 class Report(Description, frozen=True):
@@ -82,7 +61,7 @@ class Report(Description, frozen=True):
         profiles: the file with what is known about the sites.
     """
 
-    inputs: list[ReportInput]
+    inputs: list[Source]
     pages: int
     kept: int
     verdicts: dict[str, int]
@@ -154,17 +133,13 @@ def find_duplicates(
         rows, existing, signer.scheme, matcher, frozen, free, start("finding neighbours", None)
     )
     (output / REPORT).unlink(missing_ok=True)  # it is written last: where it exists, all files belong together
-    decided = _decide(rows, existing, candidates, matcher, frozen, output, free + _JOIN_BYTES * count, start)
+    decided = _decide(rows, existing, candidates, matcher, frozen, output, start)
     start("writing", None)
     write_kept(output / KEPT, rows, decided.codes, decided.duplicates)
     verdicts = np.bincount(decided.codes, minlength=len(VERDICTS)).tolist()
     counts = {str(verdict): number for verdict, number in zip(VERDICTS, verdicts, strict=True)}
-    sources = zip(collection.header.sources, receipts, strict=True)
     report = Report(
-        inputs=[
-            ReportInput(source.path, source.format, receipt.source_bytes, receipt.source_changed)
-            for source, receipt in sources
-        ],
+        inputs=[receipt.source for receipt in receipts],
         pages=count,
         kept=count - counts[Verdict.DUPLICATE] - counts[Verdict.UNCHANGED],
         verdicts=counts,
@@ -186,9 +161,10 @@ def find_duplicates(
 def _find_free_memory(count: int, memory: int) -> int:
     """Return the bytes of *memory* that the rows do not take; raise :class:`DedupError` if they are too few."""
     needed = _LIBRARIES + count * (ROW_BYTES + _JOIN_BYTES)
-    if memory < needed + _LEAST:
+    least = needed + max(_LEAST, min(_CHANGES, _CHANGE * count))
+    if memory < least:
         raise DedupError(
-            f"At least {format_memory(needed + _LEAST)} of memory is needed (pages: {count:,}), but {format_memory(memory)}"
+            f"At least {format_memory(least)} of memory is needed (pages: {count:,}), but {format_memory(memory)}"
             " is allowed: allow more with --memory."
         )
     return memory - needed
@@ -201,7 +177,6 @@ def _decide(
     matcher: RememberingMatcher,
     profiles: FrozenProfiles,
     output: Path,
-    memory: int,
     start: Start,
 ) -> Decided:
     """Decide about all pages, and write those that have a representative. Signed pages that are no candidates are new."""
@@ -209,21 +184,21 @@ def _decide(
     codes = np.where(rows.texts | rows.thins, new, unchecked).astype(np.uint8)
     duplicates = np.zeros(len(rows), dtype=np.int64)
     rules: Counter[str] = Counter()
-    with ExitStack() as stack:
-        picked, kept, addresses = (stack.enter_context(TemporaryFile(dir=output)) for _ in range(3))
+    with TemporaryFile(dir=output) as picked:
         pages = PickedPages(picked, rows.read_contents(candidates.rows))
-        clusters = Clusters(rows, pages, addresses, "" if existing is None else str(existing.path))
         before = () if existing is None else existing.read_records(candidates.existing, matcher, profiles)
         order = rows.sort(pages.rows)
-        memory -= LEFT_OUT_BYTES * len(order)
         advance = start("deciding", len(order))
-        for decided in decide_pages(pages, order, before, matcher, profiles, kept, memory):
-            codes[pages.rows[decided.place]] = VERDICTS.index(decided.verdict)
-            if decided.representative is not None:
-                duplicates[pages.rows[decided.representative]] += 1
-            if decided.match is not None:
-                rules[decided.match.rule] += 1
-            clusters.add(decided)
-            advance(1)
-        clusters.write(output / CLUSTERS)
+
+        def decide() -> Iterator[PlacedDecision]:
+            for decided in decide_pages(pages, order, before, matcher, profiles, output):
+                codes[pages.rows[decided.place]] = VERDICTS.index(decided.verdict)
+                if decided.representative is not None:
+                    duplicates[pages.rows[decided.representative]] += 1
+                if decided.match is not None:
+                    rules[decided.match.rule] += 1
+                yield decided
+                advance(1)
+
+        write_clusters(output / CLUSTERS, rows, pages, decide(), "" if existing is None else str(existing.path))
     return Decided(codes, duplicates, rules)

@@ -5,25 +5,22 @@ Both are in the order of the inputs: the pages of one input are together.
 
 from __future__ import annotations
 
-import math
-import struct
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any
+from tempfile import TemporaryDirectory
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from crawler_dedup.batch.decide import PickedPages, PlacedDecision
 from crawler_dedup.batch.neighbours import Places
-from crawler_dedup.batch.shard import Rows, arrow_schema, read_columns
+from crawler_dedup.batch.shard import Rows, arrow_schema, make_batches, read_columns
 from crawler_dedup.decision import Verdict
 from crawler_dedup.errors import DedupError
-from crawler_dedup.rules.table import NAMES
 from crawler_dedup.system.files import open_replacement
 
 KEPT, CLUSTERS = "kept.parquet", "clusters.parquet"
@@ -40,18 +37,11 @@ VERDICTS = tuple(Verdict)
 Codes = NDArray[np.uint8]
 """For each row, the index of its verdict in :data:`VERDICTS`."""
 
-LEFT_OUT_BYTES = 48
-"""Bytes of memory that a page that is left out takes."""
-
 _KEPT_ROWS, _GROUP_ROWS = 10_000, 50_000  # of a row group
-_NOTHING = -1
-"""The distance, or the place of the representative, of a page that has none."""
-_RULES = pa.array(NAMES, pa.string())
-_VERDICTS = pa.array([str(verdict) for verdict in VERDICTS], pa.string())
-_ROW = struct.Struct("=qqqihffbb")
-_NAMES = ("place", "kept", "start", "length", "distance", "resemblance", "coverage", "verdict", "rule")
-_COLUMNS = np.dtype({"names": _NAMES, "formats": ["i8", "i8", "i8", "i4", "i2", "f4", "f4", "i1", "i1"]})
-"""What is held of a page: its place and that of its representative, or the representative's address; and the match."""
+_LEFT_OUT = arrow_schema(
+    "place long, kept long, address string, verdict string, rule string, distance short, resemblance float, coverage float"
+)
+"""What is stored of a page until all are decided: its place, that of its representative or its address, and the match."""
 
 
 @contextmanager
@@ -91,79 +81,57 @@ def write_kept(path: Path, rows: Rows, codes: Codes, duplicates: Places) -> None
                 writer.write_table(pa.table([columns[name] for name in KEPT_SCHEMA.names], schema=KEPT_SCHEMA))
 
 
-class Clusters:
-    """Collects the pages that have a representative.
+def write_clusters(
+    path: Path, rows: Rows, pages: PickedPages, decisions: Iterable[PlacedDecision], against: str = ""
+) -> None:
+    """Write the pages that have a representative, in the order of the inputs.
 
     Args:
         pages: the pages that are decided.
-        file: an empty file, open to write and read, for the addresses of representatives that were kept before.
-        against: path of the index or collection that has these representatives; ``""``: there is none.
+        decisions: the decisions, which are made meanwhile; those about pages without a representative are ignored.
+        against: path of the index or collection with the representatives that were kept before; ``""``: there is none.
     """
-
-    def __init__(self, rows: Rows, pages: PickedPages, file: IO[bytes], against: str = "") -> None:
-        self._rows = rows
-        self._pages = pages
-        self._file = file
-        self._against = against
-        self._left_out = bytearray()
-        self._written = 0
-
-    def add(self, decided: PlacedDecision) -> None:
-        """Add a page, if it has a representative."""
-        match = decided.match
-        if match is None:
-            return
-        kept, distance = (_NOTHING if value is None else value for value in (decided.representative, match.distance))
-        shares = (math.nan if share is None else share for share in (match.resemblance, match.coverage))
-        length = self._file.write(decided.address.encode())
-        codes = VERDICTS.index(decided.verdict), NAMES.index(match.rule)
-        self._left_out += _ROW.pack(decided.place, kept, self._written, length, distance, *shares, *codes)
-        self._written += length
-
-    def write(self, path: Path) -> None:
-        """Write the file, in the order of the inputs."""
-        left_out = np.frombuffer(self._left_out, _COLUMNS)
-        order = np.argsort(left_out["place"])
-        with _open_table(path, CLUSTERS_SCHEMA) as writer:
+    with TemporaryDirectory(dir=path.parent) as folder:
+        unsorted = Path(folder, "unsorted")
+        with pa.ipc.new_file(unsorted, _LEFT_OUT) as writer:
+            for batch in make_batches(_read_values(decisions), _LEFT_OUT, _GROUP_ROWS):
+                writer.write_batch(batch)
+        with pa.memory_map(str(unsorted)) as file, _open_table(path, CLUSTERS_SCHEMA) as clusters:
+            left_out = pa.ipc.open_file(file).read_all()
+            order = np.argsort(left_out["place"].to_numpy())
             for first in range(0, len(order), _GROUP_ROWS):
-                writer.write_table(self._make_table(left_out[order[first : first + _GROUP_ROWS]]))
+                part = left_out.take(order[first : first + _GROUP_ROWS])
+                clusters.write_table(_make_clusters(part, rows, pages, against))
 
-    def _make_table(self, pages: np.ndarray[Any, Any]) -> pa.Table:
-        """Return the rows about *pages*, which are in the order of the inputs."""
-        columns = {name: pages[name].copy() for name in _NAMES}
-        kept, records = columns["kept"], self._pages.records
-        is_known = kept != _NOTHING
-        representatives = zip(kept.tolist(), columns["start"].tolist(), columns["length"].tolist(), strict=True)
-        values = {
-            "duplicate": pa.array([self._pages.read(place).key for place in columns["place"].tolist()], pa.string()),
-            "representative": pa.array(
-                [
-                    self._read_address(start, length) if place == _NOTHING else self._pages.read(place).key
-                    for place, start, length in representatives
-                ],
-                pa.string(),
-            ),
-            "verdict": _VERDICTS.take(pa.array(columns["verdict"])),
-            "rule": _RULES.take(pa.array(columns["rule"])),
-            "distance": pa.array(columns["distance"], mask=columns["distance"] == _NOTHING),
-            "resemblance": pa.array(columns["resemblance"], from_pandas=True),
-            "coverage": pa.array(columns["coverage"], from_pandas=True),
-            "input": self._inputs_of(columns["place"]),
-            "record": pa.array(records[columns["place"]]),
-            "representative_input": pc.if_else(pa.array(is_known), self._inputs_of(kept), self._against),
-            "representative_record": pa.array(records[kept], mask=~is_known),
-        }
-        return pa.table([values[name] for name in CLUSTERS_SCHEMA.names], schema=CLUSTERS_SCHEMA)
 
-    def _read_address(self, start: int, length: int) -> str:
-        self._file.seek(start)
-        return self._file.read(length).decode()
+def _read_values(decisions: Iterable[PlacedDecision]) -> Iterator[tuple[Any, ...]]:
+    """Yield the values of each decision about a page that has a representative, in the order of :data:`_LEFT_OUT`."""
+    for place, verdict, match, kept, address in decisions:
+        if match is not None:
+            yield place, kept, address, str(verdict), match.rule, match.distance, match.resemblance, match.coverage
 
-    def _inputs_of(self, places: Places) -> pa.Array:
-        rows = self._pages.rows[places]
-        shards = np.searchsorted(self._rows.starts, rows, side="right") - 1
-        paths = pa.array([shard.source.path for shard in self._rows.shards], pa.string())
-        return paths.take(pa.array(shards))
+
+def _make_clusters(left_out: pa.Table, rows: Rows, pages: PickedPages, against: str) -> pa.Table:
+    """Return the rows about pages that are left out, which are in the order of the inputs."""
+    places, kept = left_out["place"].to_numpy(), left_out["kept"].fill_null(0).to_numpy()
+    representatives = zip(left_out["kept"].to_pylist(), left_out["address"].to_pylist(), strict=True)
+    is_known = left_out["kept"].is_valid().to_numpy()
+    columns = {
+        **{name: left_out[name] for name in left_out.schema.names},
+        "duplicate": [pages.read(place).key for place in places.tolist()],
+        "representative": [address if place is None else pages.read(place).key for place, address in representatives],
+        "input": _inputs_of(places, rows, pages),
+        "record": pages.records[places],
+        "representative_input": np.where(is_known, _inputs_of(kept, rows, pages), against),
+        "representative_record": pa.array(pages.records[kept], mask=~is_known),
+    }
+    return pa.table([columns[name] for name in CLUSTERS_SCHEMA.names], schema=CLUSTERS_SCHEMA)
+
+
+def _inputs_of(places: Places, rows: Rows, pages: PickedPages) -> NDArray[np.object_]:
+    """Return the paths of the inputs of the pages at some *places*."""
+    shards = np.searchsorted(rows.starts, pages.rows[places], side="right") - 1
+    return np.array([shard.source.path for shard in rows.shards], dtype=object)[shards]
 
 
 def read_clusters(path: Path, source: str) -> list[dict[str, Any]]:

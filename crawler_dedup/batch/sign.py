@@ -20,12 +20,11 @@ from crawler_dedup.batch.collection import (
     Source,
     checksum_of,
     count_reasons,
-    name_shard,
     read_receipt,
     write_json,
 )
-from crawler_dedup.batch.readers import find_format, format_of, reader_of
-from crawler_dedup.batch.readers.records import DEFAULT_COLUMNS, Columns, InputPage
+from crawler_dedup.batch.formats import find_format, format_of, module_of
+from crawler_dedup.batch.formats.records import DEFAULT_COLUMNS, Columns, InputPage
 from crawler_dedup.batch.shard import columns_of, write_shard
 from crawler_dedup.config import Config
 from crawler_dedup.config.settings import default_scope, scope_of
@@ -94,7 +93,7 @@ def sign_collection(
     """
     scope = scope or default_scope(config)
     signer = Signer(resolve_tokenizer(config))
-    sources = [Source(str(path), input_format or format_of(path), name_shard(path)) for path in find_files(inputs)]
+    sources = [Source.of(path, input_format or format_of(path)) for path in find_files(inputs)]
     header = CollectionHeader(FORMAT, signer.spec, signer.libraries, columns, scope, sources)
     collection = Collection.create(directory, header)
     shards = collection.shards
@@ -102,7 +101,7 @@ def sign_collection(
     waiting, damaged = [], []
     for shard in shards:
         receipt = read_receipt(shard.receipt)
-        if receipt is None or not shard.is_current(receipt):
+        if receipt is None or receipt.source != shard.source:
             waiting.append(shard)
         elif not shard.is_whole(receipt):
             waiting.append(shard)
@@ -165,13 +164,12 @@ def _sum_up(
 def _sign_shard(shard: Shard, *, config: Config, columns: Columns, scope: str) -> None:
     """Sign one input, in a process that does nothing else meanwhile."""
     source = Path(shard.source.path)
-    state = source.stat()
     shard.receipt.unlink(missing_ok=True)
     pages, passed_over, bad = Counter[str](), Counter[str](), Counter[str]()
     details: dict[str, str] = {}
 
     def sign_rows(bad_records: IO[bytes]) -> Iterator[tuple[Any, ...]]:
-        signer, reader = cached_signer(config), reader_of(shard.source.format)
+        signer, reader = cached_signer(config), module_of(shard.source.format)
         for record in reader.read_pages(source, columns, config.max_bytes):
             raise_if_stopped()
             if isinstance(record, InputPage):
@@ -190,8 +188,7 @@ def _sign_shard(shard: Shard, *, config: Config, columns: Columns, scope: str) -
     with open_replacement(shard.data) as data, open_replacement(shard.bad) as bad_records:
         write_shard(data, sign_rows(bad_records))
     receipt = Receipt(
-        source_bytes=state.st_size,
-        source_changed=state.st_mtime_ns,
+        source=shard.source,
         shard_bytes=shard.data.stat().st_size,
         checksum=checksum_of(shard.data),
         pages=pages.total(),

@@ -111,8 +111,6 @@ _WORKS = _group(
     LazyCommand("add", ".works:add", "Add works to a library."),
     LazyCommand("list", ".works:list_", "List the works of a library."),
     LazyCommand("remove", ".works:remove", "Remove works from a library."),
-    LazyCommand("export", ".works:export_", "Write a library to one file, without its matches."),
-    LazyCommand("import", ".works:import_", "Add the works of an exported library to a library."),
     LazyCommand("check", ".works:check", "Find the pages that share passages with works of a library."),
     LazyCommand("matches", ".matches:matches", "List the matches of a library, most recently seen first."),
     LazyCommand(
@@ -125,13 +123,13 @@ _SECTIONS = {
     "Try": (
         LazyCommand("demo", ".crawl:demo", "Show what the filter drops on two small sites."),
         LazyCommand("crawl", ".crawl:crawl", "Crawl sites politely, and write the pages that are kept."),
-        LazyCommand("settings", ".settings:settings", "Print all settings with their defaults and explanations."),
+        LazyCommand("settings", ".project:print_settings", "Print all settings with their defaults and explanations."),
     ),
     "Look": (
         LazyCommand("drops", ".drops:drops", "List dropped pages, each with the kept page that it duplicates."),
         LazyCommand("why", ".why:why", "Explain why a page was kept, dropped or not checked."),
         LazyCommand("compare", ".compare:compare", "Compare two pages by the rules of the crawl."),
-        LazyCommand("groups", ".groups:groups", "List the pages, or the hosts, that have the same content."),
+        LazyCommand("groups", ".drops:groups", "List the pages that have the same content."),
         LazyCommand("report", ".report:report", "Write a report of what the filter did, as one HTML file."),
     ),
     "Correct": (
@@ -144,7 +142,6 @@ _SECTIONS = {
     "Measure": (
         LazyCommand("judge", ".judge:judge", "Judge random drops yourself, and estimate the precision."),
         LazyCommand("evaluate", ".evaluate:evaluate", "Measure precision and recall on labelled pairs of pages."),
-        LazyCommand("replay", ".replay:replay", "Try other settings on dropped pages that crawls have saved."),
     ),
     "Operate": (_INDEX, _BATCH, _LEXICON, _WORKS),
 }

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from crawler_dedup.cli.options import Option, add_options, jobs_option, settings_option
-from crawler_dedup.cli.progress import progress_bars
 from crawler_dedup.cli.project import read_config
-from crawler_dedup.cli.terminal import quantity
+from crawler_dedup.cli.terminal import progress_bars, quantity
 from crawler_dedup.system.extras import require_extra
 
 if TYPE_CHECKING:
@@ -152,7 +151,7 @@ def sign(
       crawler-dedup batch sign corpus.parquet --text text --id id -o signed
     """
     require_extra(*_EXTRA)
-    from crawler_dedup.batch.readers.records import Columns  # noqa: PLC0415  (needs an extra)
+    from crawler_dedup.batch.formats.records import Columns  # noqa: PLC0415  (needs an extra)
     from crawler_dedup.batch.sign import sign_collection  # noqa: PLC0415
 
     with progress_bars() as start:

@@ -10,28 +10,34 @@ from typing import Any
 
 import click
 
-from crawler_dedup.cli.compare import describe_lacks, print_comparison, print_difference
+from crawler_dedup.cli.compare import CHANGED, describe_lacks
 from crawler_dedup.cli.diff import print_side_by_side
 from crawler_dedup.cli.journals import describe_crawl, describe_decision, describe_time, print_damage
 from crawler_dedup.cli.options import json_option
-from crawler_dedup.cli.progress import progress_bars
 from crawler_dedup.cli.project import Target, TargetOptions, target_options
-from crawler_dedup.cli.terminal import format_time, iso_time, make_console, print_json, printable, quantity
+from crawler_dedup.cli.terminal import (
+    format_time,
+    iso_time,
+    make_console,
+    print_json,
+    printable,
+    progress_bars,
+    quantity,
+    shorten,
+)
 from crawler_dedup.config import Config
 from crawler_dedup.index import opening
 from crawler_dedup.index.records import Record
-from crawler_dedup.inspection.comparison import PairSites, compare_pages, find_lacks, find_nearest, find_similar
-from crawler_dedup.inspection.fetching import fetch_page
+from crawler_dedup.inspection.comparison import find_similar, inspect_stored
+from crawler_dedup.inspection.dropped import id_of
 from crawler_dedup.inspection.history import AddressHistory, PageHistory, find_history
-from crawler_dedup.inspection.inspectedpage import InspectedPage, inspect_page
 from crawler_dedup.inspection.journaltable import JournalTable
-from crawler_dedup.inspection.stored import id_of
 from crawler_dedup.journal.entry import Entry
 from crawler_dedup.journal.reader import format_period
 from crawler_dedup.rules.matcher import ConfiguredScheme
-from crawler_dedup.rules.table import decide
 from crawler_dedup.signing.schemes import scheme_of
 from crawler_dedup.signing.signer import Signer, config_from_spec
+from crawler_dedup.signing.text import unpack_text
 from crawler_dedup.urls import without_credentials
 
 _LISTED = 10
@@ -40,31 +46,25 @@ _LISTED = 10
 @click.command()
 @click.argument("url")
 @click.option(
-    "--fetch",
-    is_flag=True,
-    help="Fetch the page again, and compare it with the kept page that it duplicates, or with the most similar one.",
-)
-@click.option(
     "--all", "everything", is_flag=True, help=f"List all duplicates of the page, not only the first {_LISTED}."
 )
 @json_option
 @target_options
-def why(url: str, fetch: bool, everything: bool, json: bool, options: TargetOptions) -> None:
+def why(url: str, everything: bool, json: bool, options: TargetOptions) -> None:
     """Explain why a page was kept, dropped or not checked.
 
     URL is the address of the page as the crawl knew it (after redirections). The command says when the decision was
-    made, in which run, by which rule, and because of which other page. Decisions of earlier runs follow. INDEX is the
-    directory of the index, or its address on a server; without it, the index of this Scrapy project is used.
+    made, in which run, by which rule, and because of which other page, and shows where both differ, if their texts are
+    stored. Decisions of earlier runs follow. INDEX is the directory of the index, or its address on a server; without
+    it, the index of this Scrapy project is used.
 
-    Exit status 0: the page is known. 1: it is not. 2: index, journal or, with --fetch, a page cannot be read.
+    Exit status 0: the page is known. 1: it is not. 2: index or journal cannot be read.
 
     \b
     Examples:
       crawler-dedup why https://example.org/print/1
-      crawler-dedup why https://example.org/print/1 --fetch
+      crawler-dedup why https://example.org/print/1 .scrapy/dedup --all
     """
-    if json and fetch:
-        raise click.UsageError("--json and --fetch cannot be combined.")
     target = options.find()
     history, config, damaged = _find_history(url, target)
     if history.url != without_credentials(url):
@@ -91,12 +91,10 @@ def why(url: str, fetch: bool, everything: bool, json: bool, options: TargetOpti
         click.echo(f"It was restored: the next crawl with the spider {printable(name)} requests it first.")
     for scope, page in history.scopes.items():
         _print_history(page, history.url, scope, listed=None if everything else _LISTED)
-        if fetch and page.kept is not None:
-            _print_nearest(page.kept, config, target)
-        elif page.kept is not None:
-            _print_similar(page, history)
-        else:
-            _print_difference(page, config, target, fetches=fetch)
+        if page.kept is not None:
+            _print_similar(page, history, scope, target)
+        elif page.outcome is not None and page.outcome.is_duplicate:
+            _print_difference(page, page.outcome, config, target)
 
 
 def _find_history(url: str, target: Target) -> tuple[AddressHistory, Config, Mapping[Path, int]]:
@@ -254,61 +252,36 @@ def _print_duplicates(page: PageHistory, url: str, listed: int | None) -> None:
         click.echo(f"  … and {count - listed:,} more (--all)")
 
 
-def _print_difference(page: PageHistory, config: Config, target: Target, *, fetches: bool) -> None:
-    """Print how a duplicate and its representative differ, if it or both texts are stored, or can be fetched."""
-    last = page.outcome
-    if last is None or not last.is_duplicate:
-        if fetches:
-            click.echo("It is no duplicate of another page, so there is nothing to compare it with.")
+def _print_difference(page: PageHistory, last: Entry, config: Config, target: Target) -> None:
+    """Print how a duplicate and its representative differ, if it or both texts are stored."""
+    record = page.representative
+    dropped = target.find_stored().find(id_of(last)) if record else None
+    new, kept = unpack_text(last.text), unpack_text(record.page.text) if record else ""
+    if record is None or not (dropped or (new and kept)):
+        command = _comparing(last.url, last.duplicate_of, last.scope, target)
+        click.echo(f"Their texts are not stored. {command} fetches both pages, and shows where they differ now.")
         return
-    if fetches:
-        _print_fetched(page.sites, last, config)
-        return
-    dropped = target.find_stored().find(id_of(last)) if page.representative else None
-    print_difference(last, page.representative, dropped, Signer(config), page.sites)
+    if record.filed > last.seconds:
+        click.echo(CHANGED)
+    console = make_console()
+    inspected, lacks = inspect_stored(dropped, record.page, Signer(config), page.sites) if dropped else (None, [])
+    if kept:
+        print_side_by_side(console, inspected.text if inspected else new, kept, folded=True)
+    if inspected:
+        console.print(describe_lacks("kept", lacks, is_stored=False))
 
 
-def _print_similar(page: PageHistory, history: AddressHistory) -> None:
+def _print_similar(page: PageHistory, history: AddressHistory, scope: str, target: Target) -> None:
     """Print which other kept page is most similar to a kept page, and the command that compares them."""
     if page.similar:
-        command = printable(shlex.join(["crawler-dedup", "compare", history.url, page.similar]))
         click.echo(f"The most similar kept page is {printable(page.similar)}.")
-        click.echo(f"`{command}` shows what each page has that the other lacks.")
+        command = _comparing(history.url, page.similar, scope, target)
+        click.echo(f"{command} shows what each page has that the other lacks.")
     elif not history.overrides:  # with one, the page is perhaps not compared
         click.echo("No other kept page is similar.")
 
 
-def _print_nearest(record: Record, config: Config, target: Target) -> None:
-    """Fetch a kept page, and print what the nearest other kept page lacks of it."""
-    signer = Signer(config)
-    page = _fetch(signer, record.page.url, record.page.scope)
-    with closing(opening.open_index(target.index)) as pages:
-        pair = None if page.page.unsigned else find_nearest(pages, signer, page.page, record.page.url)
-    if page.page.unsigned:
-        click.echo(f"In its present state it is not compared with other pages: {page.page.unsigned}.")
-        return
-    if pair is None:
-        click.echo("No other kept page is similar to its present state.")
-        return
-    rule, is_duplicate = decide(pair)
-    answer = "would be its duplicate now" if is_duplicate else "is not its duplicate"
-    click.echo(
-        f"Of the other kept pages, {printable(pair.kept.url)} is the most similar; this page {answer}: rule “{rule}”."
-    )
-    make_console().print(describe_lacks("other", find_lacks(page, pair), is_stored=False))
-
-
-def _print_fetched(sites: PairSites, last: Entry, config: Config) -> None:
-    """Fetch a duplicate and its representative, and print how they differ now."""
-    signer = Signer(config)
-    new, kept = (_fetch(signer, url, last.scope) for url in (last.url, last.duplicate_of))
-    console = make_console()
-    print_side_by_side(console, new.text, kept.text, folded=True)
-    pair = sites.pair_up(new.page, kept.page, signer)
-    print_comparison(console, compare_pages(new, kept, pair))
-    click.echo(f"The pages were compared as they are now, with the settings of the index. {sites.source}")
-
-
-def _fetch(signer: Signer, url: str, scope: str) -> InspectedPage:
-    page = fetch_page(url, signer.config.max_bytes)
-    return inspect_page(signer, page.url, page.body, page.encoding, scope=scope)
+def _comparing(url: str, other: str, scope: str, target: Target) -> str:
+    """Return the command that fetches and compares two pages."""
+    words = ["crawler-dedup", "compare", url, other, "--index", shorten(target.index), "--scope", scope]
+    return f"`{printable(shlex.join(words))}`"

@@ -12,8 +12,7 @@ from typing import Any
 import click
 from rich.text import Text
 
-from crawler_dedup.cli.options import jobs_option, json_option, output_file_option
-from crawler_dedup.cli.progress import progress_bars
+from crawler_dedup.cli.options import jobs_option, json_option
 from crawler_dedup.cli.project import read_config
 from crawler_dedup.cli.terminal import (
     format_time,
@@ -23,6 +22,7 @@ from crawler_dedup.cli.terminal import (
     print_error,
     print_json,
     printable,
+    progress_bars,
     quantity,
 )
 from crawler_dedup.errors import ConfigError, DedupError
@@ -155,41 +155,6 @@ def remove(names: Sequence[str], library: Path) -> None:
         for work in chosen.values():
             opened.remove(work)
     click.echo(f"{quantity(len(chosen), 'work')} removed.")
-
-
-@click.command("export")
-@library_option
-@output_file_option("works.sqlite", "File to write.")
-def export_(library: Path, output: Path) -> None:
-    """Write a library to one file, without its matches.
-
-    \b
-    Examples:
-      crawler-dedup works export --library works -o works.sqlite
-    """
-    with closing(Library(library)) as opened:
-        opened.export(output)
-        click.echo(f"{output}: {quantity(len(opened.works()), 'work')}.")
-
-
-@click.command("import")
-@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
-@library_option
-def import_(file: Path, library: Path) -> None:
-    """Add the works of an exported library to a library.
-
-    FILE is what `works export` has written. A work of the library that came from a file with the same path is replaced.
-
-    \b
-    Examples:
-      crawler-dedup works import works.sqlite --library works
-    """
-    count = 0
-    with closing(Library(file)) as source, closing(Library(library, writable=True)) as opened:
-        for signed in source.signed_works():
-            opened.add(signed)
-            count += 1
-    click.echo(f"{quantity(count, 'work')} added or changed.")
 
 
 # Checking

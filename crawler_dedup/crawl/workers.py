@@ -36,7 +36,6 @@ from crawler_dedup.worker.messages import (
     Ready,
     Result,
     Start,
-    WriteAddresses,
 )
 
 if TYPE_CHECKING:
@@ -46,7 +45,7 @@ MAX_DEATHS = 5
 DEATH_SECONDS = 60.0
 """``MAX_DEATHS`` deaths of workers within this time are too many: none is started for as long."""
 _ADDRESS_SECONDS = 4.0
-"""Seconds in which the further workers of a crawl store the addresses of duplicates. Later ones are lost."""
+"""Seconds in which the further workers of a crawl finish their jobs, such as storing addresses of duplicates."""
 _END_SECONDS = 16.0 + _ADDRESS_SECONDS
 """Seconds for the end of the run and the close. They take up to 15 while another process locks the index."""
 
@@ -213,7 +212,7 @@ class Workers:
                 if left := [task.answer for worker in self._supervised[1:] for task in worker.tasks.values()]:
                     await asyncio.wait(left)
                 further = [worker for worker in self._supervised[1:] if worker.child is not None]
-                answers = [self._send(WriteAddresses(), worker=worker) for worker in further]
+                answers = [self._send(Close(None), worker=worker) for worker in further]
                 written = asyncio.gather(*answers, return_exceptions=True)
                 with suppress(TimeoutError):
                     await asyncio.wait_for(written, _ADDRESS_SECONDS)

@@ -6,20 +6,20 @@ import secrets
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from functools import partial
 from itertools import islice
 from typing import TypeVar
 
 from crawler_dedup.decision import Decision
 from crawler_dedup.errors import IndexMissing, IndexUnusable
+from crawler_dedup.index.claims import add_addresses, end_claim, touch_run
 from crawler_dedup.index.decider import Decider, RunContext
-from crawler_dedup.index.header import FileFigures, Header, other_header_error
+from crawler_dedup.index.header import Header, other_header_error
 from crawler_dedup.index.jobs import LOCKED, WRITE_SECONDS, wait_for
 from crawler_dedup.index.limits import MAX_CHANGED, MAX_EMPTIED_SITES, MAX_OVERRIDES
 from crawler_dedup.index.overrides import KnownOverrides, Override
-from crawler_dedup.index.pending import OpenClaims, end_claim, touch_run
-from crawler_dedup.index.profiles import FrozenProfiles, SiteFigures, Snapshot, StoredSite, site_key
+from crawler_dedup.index.profiles import FrozenProfiles, Snapshot, StoredSite, site_key
 from crawler_dedup.index.protocols import Filing, Matcher
 from crawler_dedup.index.records import Record
 from crawler_dedup.index.runs import Alive, Run, RunEntry, wall_clock
@@ -59,15 +59,10 @@ class Index(ABC):
         self.name = str(name)
         self._known = KnownOverrides()
         self._frozen = frozen
-        self._open_claims = OpenClaims()
 
     @property
-    @abstractmethod
-    def stored_bytes(self) -> int:
-        """Size of the index in bytes. In a directory it is read in microseconds, on a server with round trips."""
-
-    def measure(self) -> FileFigures | None:
-        """Measure the file of the index; return ``None`` if it is on a server."""
+    def stored_bytes(self) -> int | None:
+        """Size of the index on disk, in bytes; ``None`` if it is on a server."""
         return None
 
     @abstractmethod
@@ -125,10 +120,6 @@ class Index(ABC):
             raise IndexMissing(f"There is no index in {self.name}.")
         return header
 
-    def write_addresses(self) -> Future[bool]:
-        """Store the addresses of duplicates that wait for more of them; return ``True`` in the end."""
-        return self._submit(self._open_claims.write_addresses)
-
     def end_run(self, context: RunContext, *, finished: bool) -> None:
         """End the run of *context*: the pages that it settled are stored, except those settled after its ``stored_until``.
 
@@ -141,9 +132,7 @@ class Index(ABC):
         now = self._now()
 
         def job(txn: Transaction) -> None:
-            self._open_claims.write_addresses(txn)
-            is_tidy, stored_until = not self._open_claims.may_have_claims, context.stored_until()
-            txn.runs.end(context.run, now, has_finished=finished, is_tidy=is_tidy, stored_until=stored_until)
+            txn.runs.end(context.run, now, has_finished=finished, stored_until=context.stored_until())
 
         self._write(job, _END_TIMEOUT)
 
@@ -162,28 +151,29 @@ class Index(ABC):
         Args:
             aliases: page key → another key by which the page can be found from then on.
         """
-        decided: list[Decision] = []
         dropped: list[tuple[SignedPage, str]] = []
 
         def job(txn: Transaction) -> list[Decision]:
-            decided.clear()
             header = txn.header()
             if header is None or not header.has_spec_of(self.header):
                 raise other_header_error(self.name)
             now = touch_run(txn, context)
             decider = Decider(txn, matcher, context, now=now)
-            decided.extend(decider.decide(page, (aliases or {}).get(page.key, "")) for page in pages)
-            dropped[:] = decider.dropped
-            return list(decided)
+            decided = [decider.decide(page, (aliases or {}).get(page.key, "")) for page in pages]
+            dropped[:] = decider.dropped  # a job may run more than once
+            return decided
 
-        def remember(offer: Future[list[Decision]]) -> None:  # a job may run more than once
-            self._open_claims.remember(offer, decided)
-            if not offer.cancelled() and offer.exception() is None:
-                self._open_claims.add_addresses(dropped, self._submit)
+        def store_addresses(
+            offer: Future[list[Decision]],
+        ) -> None:  # not urgent: a duplicate costs no commit of its own
+            if dropped and not offer.cancelled() and offer.exception() is None:
+                names = [(kept.scope, kept.key) for kept, _ in dropped]
+                with suppress(IndexUnusable):  # it is being closed
+                    self._submit(partial(add_addresses, dropped=dropped), urgent=False, needs=Needs(names=names))
 
         needs = Needs(matcher, pages, matcher, with_counts=context.next_claim is None)
         future = self._submit(job, needs=needs)
-        future.add_done_callback(remember)
+        future.add_done_callback(store_addresses)
         return future
 
     def preview(
@@ -211,9 +201,7 @@ class Index(ABC):
         """
         job = partial(end_claim, decision=decision, matcher=matcher, context=context, settled=settled)
         needs = Needs(matcher, names=[(decision.scope, decision.key)], with_counts=settled)
-        future = self._submit(job, urgent=urgent, needs=needs)
-        future.add_done_callback(lambda end: self._open_claims.forget(end, decision.claim))
-        return future
+        return self._submit(job, urgent=urgent, needs=needs)
 
     def forget(
         self,
@@ -228,29 +216,24 @@ class Index(ABC):
         with its last page. *advance* is called with the number of records that were read, *report* with each forgotten page.
         """
         forgotten, sites = 0, set[bytes]()
-        for numbers in self._selected(select, advance):
-            job = partial(Transaction.forget, numbers=numbers, select=select, filing=filing)
-            records = self._write(job, needs=Needs(filing, numbers=numbers))
-            forgotten += len(records)
-            for record in records:
+        forget = partial(Transaction.forget, select=select, filing=filing)
+        picked = self._pick(select, advance)
+        for record in self._change_each(picked, forget, lambda numbers: Needs(filing, numbers=numbers)):
+            if record is not None:
+                forgotten += 1
                 report(record.page)
                 if len(sites) < MAX_EMPTIED_SITES:
                     sites.add(site_key(record.page.scope, record.page.url))
         self._remove_sites(sites - {b""})
         return forgotten
 
-    def _selected(self, select: Callable[[Record], bool], advance: Advance) -> Iterator[list[int]]:
-        """Yield the numbers of the records that *select* picks, some hundred at a time."""
-        picked: list[int] = []
+    def _pick(self, select: Callable[[Record], bool], advance: Advance) -> Iterator[int]:
+        """Yield the numbers of the records that *select* picks."""
         with self._read() as txn:
             for number, record in txn.items():
                 advance(1)
                 if record is not None and select(record):
-                    picked.append(number)
-                if len(picked) == self.changed_at_once:
-                    yield picked
-                    picked = []
-        yield picked
+                    yield number
 
     def _remove_sites(self, sites: set[bytes]) -> None:
         """Remove those of *sites* of which no page is recorded, unless pages of them are counted meanwhile."""
@@ -262,11 +245,12 @@ class Index(ABC):
                 if record is not None:
                     sites.discard(site_key(record.page.scope, record.page.url))
 
-        def remove(txn: Transaction, key: bytes) -> None:
-            if txn.sites.count_counted(key) == counted[key]:
+        def remove(txn: Transaction, key: bytes) -> bool:
+            if is_unused := txn.sites.count_counted(key) == counted[key]:
                 txn.sites.remove(key)
+            return is_unused
 
-        self._change_each(sites, remove)
+        sum(self._change_each(sites, remove))
 
     def tidy(self, filing: Filing, max_age: int, advance: Advance = ignore_progress) -> int:
         """Forget the pages that no longer count, and return their number.
@@ -284,7 +268,7 @@ class Index(ABC):
 
         def job(txn: Transaction) -> None:
             for number, run in left.items():
-                txn.runs.end(number, run.last, has_finished=run.has_finished, is_tidy=True)
+                txn.runs.write(number, RunEntry(run.last, 0, run.has_finished))
 
         forgotten = self.forget(is_gone, filing, advance)
         self._write(job)
@@ -296,8 +280,8 @@ class Index(ABC):
         *,
         handled_only: bool = False,
         count_unreadable: Advance = ignore_progress,
-    ) -> Iterator[Record]:
-        """Yield all records that can be read.
+    ) -> Generator[Record, None, None]:
+        """Yield all records that can be read, in ascending order of their numbers.
 
         In a directory all records are from one state of the index. On a server every page that stays recorded
         during the call is yielded, in its state at some time during the call; a page that is filed again meanwhile may be
@@ -357,19 +341,19 @@ class Index(ABC):
 
         This is done in transactions of a few hundred sites, so that a crawl can go on.
         """
-        self._change_each(sites, lambda txn, site: txn.sites.merge(site, wall_clock()))
+        sum(self._change_each(sites, lambda txn, site: txn.sites.merge(site, wall_clock())))
 
-    def _change_each(self, items: Iterable[_Item], change: Callable[[Transaction, _Item], _T]) -> list[_T]:
-        """Call *change* with each of *items*, some in a transaction; return the results."""
-        waiting, results = iter(items), list[_T]()
-        while part := list(islice(waiting, self.changed_at_once)):
-            results += self._write(lambda txn, part=part: [change(txn, item) for item in part])  # type: ignore[misc]
-        return results
-
-    def measure_sites(self) -> SiteFigures:
-        """Count the sites, and measure what is stored about them."""
-        with self._read() as txn:
-            return txn.sites.measure()
+    def _change_each(
+        self,
+        items: Iterable[_Item],
+        change: Callable[[Transaction, _Item], _T],
+        needs_of: Callable[[Sequence[_Item]], Needs] = lambda _: NO_NEEDS,
+        at_once: int = 0,
+    ) -> Iterator[_T]:
+        """Call *change* with each of *items*, some in a transaction, which has *needs_of* them; yield the results."""
+        waiting = iter(items)
+        while part := list(islice(waiting, at_once or self.changed_at_once)):
+            yield from self._write(lambda txn, part=part: [change(txn, item) for item in part], needs=needs_of(part))  # type: ignore[misc]
 
     def list_overrides(self) -> list[Override]:
         """Return all overrides, the oldest first."""
@@ -397,19 +381,18 @@ class Index(ABC):
         """Remove *overrides*, and return how many there were."""
         return sum(self._change_each(overrides, Transaction.remove_override))
 
-    def merge(self, records: Sequence[Record], filing: Filing) -> int:
+    def merge(self, records: Iterable[Record], filing: Filing) -> int:
         """File *records* as they are, except of pages that are recorded already, and return how many are new.
 
         They are not compared with each other or with the kept pages.
         """
-        needs = Needs(filing, [record.page for record in records])
-        return self._write(partial(Transaction.merge, records=records, filing=filing), needs=needs)
+
+        def needs_of(part: Sequence[Record]) -> Needs:
+            return Needs(filing, [record.page for record in part])
+
+        return sum(self._change_each(records, partial(Transaction.merge, filing=filing), needs_of, self.merged_at_once))
 
     def __len__(self) -> int:
         """Return how many pages are recorded."""
         with self._read() as txn:
             return txn.count()
-
-    def remember_lost_claims(self) -> None:
-        """Record that another process has made unknown claims of this run: the next run searches for them."""
-        self._open_claims.has_unknown_claims = True

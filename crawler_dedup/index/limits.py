@@ -31,10 +31,6 @@ MAX_CHANGED = 256
 
 # What a process remembers
 
-MAX_OPEN_CLAIMS = 10_000
-"""Maximum number of open claims. With more, the process no longer knows whether all have ended."""
-MAX_DROPPED = 64
-"""Maximum number of addresses of duplicates that wait to be stored."""
 MAX_KNOWN_SNAPSHOTS = 256
 """Maximum number of snapshots while an offer is decided: the snapshot of a hostile site takes 400 KB."""
 MAX_EMPTIED_SITES = 100_000

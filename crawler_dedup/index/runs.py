@@ -44,15 +44,20 @@ class RunEntry(msgspec.Struct, frozen=True, array_like=True):
         last: its last sign of life, in seconds since 1970. Never before a time that it wrote into a record.
         grace: seconds during which pages that it settled are perhaps not on disk yet; 0 once it has ended and all are.
         has_finished: whether it came to its end.
-        is_tidy: whether no page of it is left that was not handled.
+        open_claims: how many of its pages were not handled.
         stored_until: once the run is over, pages settled then or later count as not stored; ``None``: only the grace counts.
     """
 
     last: Count
     grace: Count
     has_finished: bool = False
-    is_tidy: bool = False
+    open_claims: Count = 0
     stored_until: Count | None = None
+
+    @property
+    def is_tidy(self) -> bool:
+        """Whether no page of it would be lost if it had died."""
+        return not (self.open_claims or self.grace) and self.stored_until is None
 
     def may_have_lost(self, record: Record) -> bool:
         """Return whether the page of *record*, a record of this run, is perhaps not stored if the run has died.
@@ -141,22 +146,31 @@ class Runs:
     def touch(self, number: int, grace: int, now: int, *, stored_until: int | None) -> int:
         """Record that a run is alive, and return the time for its records, which never goes back, even if clocks do."""
         run = self.read(number)
-        touched = RunEntry(now if run is None else max(now, run.last), grace, stored_until=stored_until)
+        last, open_claims = (now, 0) if run is None else (max(now, run.last), run.open_claims)
+        touched = RunEntry(last, grace, open_claims=open_claims, stored_until=stored_until)
         if touched != run:
-            self._storage.write(RUNS, run_name(number), _encode_run(touched))
-            self._entries.pop(number, None)
-        return touched.last
+            self.write(number, touched)
+        return last
 
-    def end(
-        self, number: int, last: int, *, has_finished: bool, is_tidy: bool, stored_until: int | None = None
-    ) -> None:
+    def count_claims(self, record: Record, change: int) -> None:
+        """Change the number of open claims of a run because of *record*, if that has one and the run is known."""
+        run = self.read(record.run) if record.claim and not record.settled else None
+        if run is not None:
+            open_claims = max(0, run.open_claims + change)
+            self.write(record.run, msgspec.structs.replace(run, open_claims=open_claims))
+
+    def end(self, number: int, last: int, *, has_finished: bool, stored_until: int | None) -> None:
         """End a run. All recorded pages that it settled are stored, except those settled after *stored_until*."""
+        run = self.read(number)
+        self.write(number, RunEntry(last, 0, has_finished, run.open_claims if run else 0, stored_until))
+
+    def write(self, number: int, run: RunEntry) -> None:
+        """Replace the entry of a run; remove it if the run has finished and no page of it is left that may be lost."""
         self._entries.pop(number, None)
-        ended = RunEntry(last, 0, has_finished, is_tidy and stored_until is None, stored_until)
-        if ended.has_finished and ended.is_tidy:
+        if run.has_finished and run.is_tidy:
             self._storage.delete(RUNS, run_name(number))
         else:
-            self._storage.write(RUNS, run_name(number), _encode_run(ended))
+            self._storage.write(RUNS, run_name(number), _encode_run(run))
 
     def read(self, number: int) -> RunEntry | None:
         """Return the entry of a run, or ``None``."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -25,8 +24,6 @@ from crawler_dedup.signing.schemes import Agreement
 from crawler_dedup.signing.signer import Signer
 from crawler_dedup.signing.textblocks import Block
 
-_LONG_LINE = 40
-_LONG_TEXT = 100_000  # in a longer text, a search for thousands of lines would take seconds
 # Elements that a reader sees, and that are never main text: the outline leaves them out.
 _NEVER_MAIN_TEXT = ("aside", "button", "dialog", "footer", "menu", "nav", "noscript", "object")
 _BUTTONS = ("button", "reset", "submit")  # types of <input> that show their value
@@ -55,23 +52,14 @@ class InspectedPage:
     Attributes:
         page: the page as the index would keep it.
         text: its main text; ``""`` if the page exceeds a limit that is checked before the extraction.
-        beside: the blocks that it shows beside the main text, in document order.
-        tokens: number of each token in the text that is compared: the main text, or all blocks of a thin page;
-            empty if that text is too long.
         blocks: the text of each block by its hash.
         lines: all lines that it shows.
     """
 
     page: SignedPage
     text: str
-    beside: tuple[str, ...]
-    tokens: Counter[str]
     blocks: Mapping[int, str]
     lines: Sequence[VisibleLine]
-
-    def tokens_missing_in(self, other: InspectedPage) -> list[tuple[str, int]]:
-        """Return (token, number) of the tokens that *other* does not have at all, the most frequent first."""
-        return [(token, count) for token, count in self.tokens.most_common() if token not in other.tokens]
 
 
 @dataclass(frozen=True)
@@ -118,21 +106,14 @@ def inspect_page(
     """Sign a page as a crawl does, and return it with the texts that it was signed from."""
     page, text = signer.sign(url, body, encoding=encoding, key=url, scope=scope)
     if text is None:
-        return InspectedPage(page, "", (), Counter(), {}, ())
+        return InspectedPage(page, "", {}, ())
     tree, read = signer.read_page(body, encoding)
     embedded = find_embedded_content(tree, revealed=read.revealed) if page.kind is PageKind.THIN else None
     blocks = pack_blocks(read.outline, read.main, read.title, page.url, embedded).texts
-    compared = text if page.kind is PageKind.TEXT and not page.unsigned else "\n".join(blocks.values())
-    try:
-        tokens = signer.text_of(compared).tokens
-    except BeyondLimits:
-        tokens = []
-    lines, beside = [*_find_lines(read.outline.blocks)], tuple[str, ...]()
+    lines = [*_find_lines(read.outline.blocks)]
     with suppress(BeyondLimits):  # elements that a crawl leaves out may be nested too deep
-        everything = _read_everything(tree, revealed=read.revealed)
-        lines += _find_lines_beside(everything, blocks)
-        beside = _find_beside(everything.blocks, text)
-    return InspectedPage(page, text, beside, Counter(tokens), blocks, lines)
+        lines += _find_lines_beside(_read_everything(tree, revealed=read.revealed), blocks)
+    return InspectedPage(page, text, blocks, lines)
 
 
 def apply_rules(pair: Pair) -> list[RuleResult]:
@@ -212,16 +193,3 @@ def _find_lines_beside(everything: Outline, texts: Mapping[int, str]) -> Iterato
         for line in split_into_lines([block] if are_beside[owner] else []):
             number = numbers.get(line.shown, 0)
             yield VisibleLine(line.shown, number, "" if number else "in navigation, a footer or the like")
-
-
-def _find_beside(everything: Sequence[Block], text: str) -> tuple[str, ...]:
-    """Return the blocks of *everything* that are not in the main text *text*."""
-    in_text = Counter(line.strip().removeprefix("- ") for line in text.splitlines())
-    searched = text if len(text) < _LONG_TEXT else ""
-    outside = []
-    for block in everything:
-        if in_text[block.text]:
-            in_text[block.text] -= 1
-        elif len(block.text) < _LONG_LINE or block.text not in searched:
-            outside.append(block.text)
-    return tuple(outside)

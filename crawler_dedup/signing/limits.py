@@ -10,9 +10,9 @@ MAX_NODES = 50_000
 """Maximum number of elements of a page. A page with four times as many ``<`` is not even parsed."""
 MAX_DEPTH = 100
 """Deepest nesting of a page that is read: the functions that read a tree are recursive, and Python allows 1,000 calls."""
-MAX_ATTRIBUTES = 10_000
-"""Maximum number of attributes of an element. To add one, libxml2 goes through the others: 0.1 s for an element with this
-many."""
+MAX_ATTRIBUTES = 30_000
+"""Maximum number of attributes of an element. To add one, libxml2 goes through the others: a second or two for an
+element with this many."""
 MAX_CHARS = 200_000
 """Maximum length of the main text of a page: several times that of the longest of 1,700 real pages. jieba segments so many
 Chinese characters in about a second."""

@@ -109,13 +109,6 @@ def _compress(record: WarcRecord) -> bytes:
 _decode = msgspec.json.Decoder(Drop).decode
 
 
-def read_directory(directory: Path, problems: list[str]) -> Iterator[DroppedPage]:
-    """Yield the pages in the files of a directory, those of the oldest file first; *problems* as for :func:`read_pages`."""
-    for path in find_files(directory):
-        for page, _ in read_pages(path, problems):
-            yield page
-
-
 def read_pages(path: Path, problems: list[str], start: int = 0) -> Iterator[tuple[DroppedPage, int]]:
     """Yield the pages in a file, each with its offset, up to where the file is damaged or cut off.
 

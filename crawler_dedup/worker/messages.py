@@ -157,10 +157,6 @@ class KeepAddress(msgspec.Struct, array_like=True, frozen=True, tag=True):
     url: str
 
 
-class WriteAddresses(msgspec.Struct, array_like=True, frozen=True, tag=True):
-    """Store the addresses of duplicates that wait for more of them."""
-
-
 class Close(msgspec.Struct, array_like=True, frozen=True, tag=True):
     """Finish the jobs, end the run, and close the index. ``finished=None``: the run is not ended, and counts as dead."""
 
@@ -177,7 +173,6 @@ Job = (
     | ListRestorations
     | EndRestorations
     | KeepAddress
-    | WriteAddresses
     | Close
 )
 
@@ -210,10 +205,10 @@ class Checked(msgspec.Struct, array_like=True, frozen=True, tag=True):
 
 
 class Figures(msgspec.Struct, array_like=True, frozen=True, tag=True):
-    """Number of pages of the index, and its size in bytes."""
+    """Number of pages of the index, and its size on disk in bytes, unless it is on a server."""
 
     pages: int
-    size: int
+    size: int | None
 
 
 class RestoredRequests(msgspec.Struct, array_like=True, frozen=True, tag=True):

@@ -52,7 +52,7 @@ def list_parts(name: str, jobs: int) -> list[Part]:
 
     Raises :class:`DedupError` if there is no such input.
     """
-    from crawler_dedup.batch.readers import find_format  # noqa: PLC0415  (reading needs an extra)
+    from crawler_dedup.batch.formats import find_format  # noqa: PLC0415  (reading needs an extra)
 
     if is_address(name):
         return [Part(name, "url")]
@@ -111,11 +111,11 @@ def _read_pages(part: Part, max_bytes: int) -> Iterator[tuple[str, str]]:
 
 
 def _read_records(part: Part) -> Iterator[tuple[str, str]]:
-    from crawler_dedup.batch.readers import reader_of  # noqa: PLC0415  (it needs the extra)
-    from crawler_dedup.batch.readers.records import DEFAULT_COLUMNS, PassedOver  # noqa: PLC0415
+    from crawler_dedup.batch.formats import module_of  # noqa: PLC0415  (it needs the extra)
+    from crawler_dedup.batch.formats.records import DEFAULT_COLUMNS, PassedOver  # noqa: PLC0415
 
     bad: PassedOver | None = None
-    for record in reader_of(part.kind).read_pages(Path(part.source), DEFAULT_COLUMNS, MAX_BYTES):
+    for record in module_of(part.kind).read_pages(Path(part.source), DEFAULT_COLUMNS, MAX_BYTES):
         if isinstance(record, PassedOver):
             bad = record if record.is_bad and bad is None and not part.part else bad
         elif record.record % part.parts == part.part:

@@ -19,7 +19,6 @@ from crawler_dedup.hashes import Numbers
 from crawler_dedup.signedpage import escape_surrogates
 from crawler_dedup.signing.schemes.winnowing import Pieces, Positions
 from crawler_dedup.system.compression import compress, decompress
-from crawler_dedup.system.files import open_replacement
 from crawler_dedup.works.comparison import (
     LEAST_LETTERS,
     SCHEMES,
@@ -153,20 +152,19 @@ def require_library(directory: Path) -> None:
 
 
 class Library:
-    """The works in a file.
+    """The works in the directory of a library.
 
     Args:
-        path: the file, or the directory of the library.
         writable: whether works are to be added or removed; the file is created then.
 
     Raises:
         DedupError: there is no library, or it cannot be used; also raised by all methods.
     """
 
-    def __init__(self, path: Path, *, writable: bool = False) -> None:
-        if not writable and not path.is_file():
-            require_library(path)
-        self._database = Database(path if path.is_file() else path / FILE, _SCHEMA if writable else "")
+    def __init__(self, directory: Path, *, writable: bool = False) -> None:
+        if not writable:
+            require_library(directory)
+        self._database = Database(directory / FILE, _SCHEMA if writable else "")
         self.is_replaced = self._database.is_replaced
         self._letters: OrderedDict[tuple[int, bytes], Letters] = OrderedDict()
 
@@ -226,27 +224,6 @@ class Library:
     def _remove_runs(self, number: int) -> None:
         rows = _rows(self._read_letters(number).choose_runs(), number)
         self._database.connection.executemany("delete from runs where number = ? and work = ? and start = ?", rows)
-
-    def export(self, path: Path) -> None:
-        """Write a copy of the library to a file."""
-        unfinished = path.with_name(path.name + ".copy")
-        unfinished.unlink(missing_ok=True)
-        try:
-            self._ask("vacuum into ?", str(unfinished))
-            with open_replacement(path) as file, unfinished.open("rb") as copy:
-                while part := copy.read(1 << 20):
-                    file.write(part)
-        finally:
-            unfinished.unlink(missing_ok=True)
-
-    def signed_works(self) -> Iterator[SignedWork]:
-        """Yield all works as :meth:`add` takes them."""
-        for work in self.works():
-            ((digest,),) = self._ask("select digest from works where id = ?", work.id)
-            letters = self._read_letters(work.id)
-            (text,) = self._read_texts(work.id, [(0, work.chars)])
-            document = Document(text, work.title, work.author)
-            yield SignedWork(work.source, digest, document, letters, letters.choose_runs())
 
     def _read_texts(self, number: int, spans: Iterable[tuple[int, int]]) -> list[str]:
         """Return the parts of the text of a work that lie in *spans*."""

@@ -19,8 +19,8 @@ from fastwarc.warc import ArchiveIterator, WarcRecordType
 
 from crawler_dedup import DedupError, Deduplicator
 from crawler_dedup.batch.apply import apply_decisions
+from crawler_dedup.batch.formats.jsonl import open_lines
 from crawler_dedup.batch.output import CLUSTERS, read_clusters
-from crawler_dedup.batch.readers.jsonl import open_lines
 from tests.support.collections import (
     CONFIG,
     Page,

@@ -12,9 +12,9 @@ import pytest
 pytest.importorskip("pyarrow", reason="the extra batch is not installed: pip install '.[batch]'")
 
 from crawler_dedup import DedupError
+from crawler_dedup.batch.formats import warc
+from crawler_dedup.batch.formats.records import DEFAULT_COLUMNS, PART_IS_DAMAGED, InputPage, PassedOver
 from crawler_dedup.batch.output import CLUSTERS
-from crawler_dedup.batch.readers import warc
-from crawler_dedup.batch.readers.records import DEFAULT_COLUMNS, PART_IS_DAMAGED, InputPage, PassedOver
 from crawler_dedup.system.compression import zstd
 from tests.support.collections import Page, job, sign, table, warc_record, write_record, write_warc
 from tests.support.crawling import article
@@ -73,7 +73,7 @@ def test_copies_of_odd_files_have_all_their_pages_and_are_read_by_other_readers(
 def test_a_wrong_length_of_a_record_that_is_too_long_to_be_held_costs_no_other_record(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, length: int
 ) -> None:
-    monkeypatch.setattr("crawler_dedup.batch.readers.warcrecords._HELD", 500)
+    monkeypatch.setattr("crawler_dedup.batch.formats.warcrecords._HELD", 500)
     odd = write_record("http://h/odd", html("odd"), length=length)
     records = read(write_with_neighbours(tmp_path / "pages.warc", odd, PAGES, 2))
     pages = [(page.url, page.body.decode()) for page in records if isinstance(page, InputPage)]

@@ -26,10 +26,9 @@ import pyarrow.parquet as pq
 
 from crawler_dedup import DedupError
 from crawler_dedup.batch.collection import Collection
-from crawler_dedup.batch.output import KEPT
-from crawler_dedup.batch.readers import format_of, reader_of
-from crawler_dedup.batch.readers.gzipmembers import GzipMembers
-from crawler_dedup.batch.readers.records import (
+from crawler_dedup.batch.formats import format_of, module_of
+from crawler_dedup.batch.formats.gzipmembers import GzipMembers
+from crawler_dedup.batch.formats.records import (
     DEFAULT_COLUMNS,
     PART_IS_DAMAGED,
     REST_IS_DAMAGED,
@@ -37,7 +36,7 @@ from crawler_dedup.batch.readers.records import (
     InputPage,
     PassedOver,
 )
-from crawler_dedup.batch.writers import writer_of
+from crawler_dedup.batch.output import KEPT
 from tests.support.collections import (
     Page,
     job,
@@ -76,7 +75,7 @@ WRITERS = {
 
 
 def read(path: Path, columns: Columns = DEFAULT_COLUMNS) -> list[InputPage | PassedOver]:
-    return list(reader_of(format_of(path)).read_pages(path, columns, MAX_BYTES))
+    return list(module_of(format_of(path)).read_pages(path, columns, MAX_BYTES))
 
 
 def pages_of(path: Path, columns: Columns = DEFAULT_COLUMNS) -> list[InputPage]:
@@ -201,7 +200,7 @@ def test_a_byte_order_mark_is_not_part_of_the_first_line(tmp_path: Path) -> None
     source.write_bytes(b"\xef\xbb\xbf" + source.read_bytes())
     assert read(source) == expected
     with (tmp_path / "copy.jsonl").open("wb") as copy:
-        writer_of("jsonl", source).copy_input(source, copy, {}, {"of": lambda _: None})
+        module_of("jsonl").copy_input(source, copy, {}, {"of": lambda _: None})
     assert all("of" in json.loads(line) for line in (tmp_path / "copy.jsonl").read_text("utf-8").splitlines())
 
 
@@ -378,12 +377,12 @@ def test_a_damaged_member_costs_no_other_member(tmp_path: Path) -> None:
         assert isinstance(last, PassedOver)
         assert (last.reason, last.is_bad) == (PART_IS_DAMAGED, True)
         with (tmp_path / "copy.warc.gz").open("wb") as copy:
-            assert writer_of("warc", source).copy_input(source, copy, {}, {}).damaged == 1
+            assert module_of("warc").copy_input(source, copy, {}, {}).damaged == 1
         assert [page.url for page in pages_of(tmp_path / "copy.warc.gz")] == urls
 
 
 def test_a_long_response_is_read_from_a_member_in_pieces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("crawler_dedup.batch.readers.gzipmembers._HELD", 1000)
+    monkeypatch.setattr("crawler_dedup.batch.formats.gzipmembers._HELD", 1000)
     source, parts = tmp_path / "pages.warc.gz", members()
     source.write_bytes(b"".join(parts))
     assert len(pages_of(source)) == 6
@@ -392,7 +391,7 @@ def test_a_long_response_is_read_from_a_member_in_pieces(tmp_path: Path, monkeyp
     urls = [page.url[-1] for page in pages_of(source)]
     assert urls == ["0", "1", "3", "4", "5"]
     with (tmp_path / "copy.warc.gz").open("wb") as copy:
-        writer_of("warc", source).copy_input(source, copy, {}, {})
+        module_of("warc").copy_input(source, copy, {}, {})
     assert [page.url[-1] for page in pages_of(tmp_path / "copy.warc.gz")] == urls
 
 
@@ -416,7 +415,7 @@ def test_bytes_that_look_like_members_are_decompressed_a_few_times_at_most(monke
             return getattr(self._real, name)
 
     counting = SimpleNamespace(decompressobj=Counting, error=zlib.error)
-    monkeypatch.setattr("crawler_dedup.batch.readers.gzipmembers.zlib", counting)
+    monkeypatch.setattr("crawler_dedup.batch.formats.gzipmembers.zlib", counting)
     members = GzipMembers(BytesIO(content))
     while members.read(1 << 16) or members.resume():
         pass
@@ -486,7 +485,7 @@ def test_readable_records_of_a_damaged_file_are_numbered_and_copied(tmp_path: Pa
     assert numbers == sorted(set(numbers))
     try:
         with (tmp_path / f"copy-{name}").open("wb") as copy:
-            damaged = writer_of(format_of(source), source).copy_input(source, copy, {}, {}).damaged
+            damaged = module_of(format_of(source)).copy_input(source, copy, {}, {}).damaged
     except (DedupError, OSError):
         return
     parts = [record for record in records if isinstance(record, PassedOver) and record.reason == PART_IS_DAMAGED]

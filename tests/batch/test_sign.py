@@ -12,7 +12,7 @@ pytest.importorskip("pyarrow", reason="the extra batch is not installed: pip ins
 
 from crawler_dedup import Config, DedupError
 from crawler_dedup.batch.collection import Collection
-from crawler_dedup.batch.readers.records import Columns
+from crawler_dedup.batch.formats.records import Columns
 from tests.support import processes
 from tests.support.collections import Page, find, sign, write_pages
 from tests.support.crawling import article

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
 
+from crawler_dedup import Deduplicator
+from crawler_dedup.index.lmdb.index import DirectoryIndex
+from crawler_dedup.index.records import Record
 from tests.support.commandline import FIRST, check_pages, entries_of, write
 from tests.support.crawling import Site, article, html
 from tests.support.droppedpages import PAGES
+from tests.support.indexcommands import CONFIG
+from tests.support.indexcommands import PAGES as FILED
+from tests.support.indexing import FILING
 
 
 @pytest.fixture
@@ -50,3 +58,18 @@ def live(tmp_path: Path) -> Iterator[Site]:
     with Site({path: html(text) for path, text in pages.items()}) as site:
         check_pages(tmp_path / "index", {site.url + path: text for path, text in pages.items()})
         yield site
+
+
+@pytest.fixture
+def pages(tmp_path: Path) -> Path:
+    """Return an index of a few pages."""
+    directory = tmp_path / "pages"
+    with Deduplicator.open(directory, CONFIG) as deduplicator:
+        signed = [deduplicator.sign(url, article(url).encode()) for url in FILED]
+    records = [
+        Record(page, run, filed=int(time.time()) - days * 86_400 - 60, settled=1)
+        for page, (days, run) in zip(signed, FILED.values(), strict=True)
+    ]
+    with closing(DirectoryIndex.attach(directory)) as store:
+        store.merge(records, FILING)
+    return directory

@@ -16,10 +16,7 @@ from tests.support.commandline import invoke
 
 # What examples read.
 FOLDERS = "novels suspects labelled pages signed decisions .scrapy/dedup".split()
-FILES = (
-    "article.html book.epub poem.txt works.sqlite new.html kept.html pages.dedup urls.txt pairs.tsv crawl.warc.gz"
-    " corpus.parquet"
-).split()
+FILES = ("article.html book.epub poem.txt new.html kept.html pages.dedup urls.txt crawl.warc.gz corpus.parquet").split()
 
 
 def commands(group: click.Group, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], LazyCommand]]:
@@ -86,7 +83,7 @@ SECTIONS = {
     "Try:": ["demo", "crawl", "settings"],
     "Look:": ["drops", "why", "compare", "groups", "report"],
     "Correct:": ["review", "forget", "restore", "keep", "separate"],
-    "Measure:": ["judge", "evaluate", "replay"],
+    "Measure:": ["judge", "evaluate"],
     "Operate:": ["index", "batch", "lexicon", "works"],
 }
 

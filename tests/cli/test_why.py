@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import shlex
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -81,7 +82,10 @@ def test_dropped_kept_and_unchecked_pages_are_reported_with_what_is_known_of_the
     assert printed[4] == f"{KEPT} is kept: “Article 1”"
     assert f"{KEPT} has 1 other duplicate:" in printed
     assert any(line.startswith(SECOND_COPY) for line in printed)
-    assert printed[-1].startswith("With --fetch, this command fetches both pages again")
+    command = f"crawler-dedup compare {COPY} {KEPT} --index index --scope site"
+    assert (
+        printed[-1] == f"Their texts are not stored. `{command}` fetches both pages, and shows where they differ now."
+    )
     printed = lines(why(KEPT, index))
     assert printed[0] == f"{KEPT} is kept: “Article 1”"
     assert f"{KEPT} has 2 duplicates:" in printed
@@ -265,9 +269,10 @@ def test_a_kept_page_is_reported_with_the_most_similar_one_and_the_command_that_
 ) -> None:
     url, index = "http://a.org/print?page=1&of=2", tmp_path / "index"
     check_pages(index, {KEPT: kept, url: page, OTHER: article(2)}, DEDUP_ACTION=action)
+    command = f"crawler-dedup compare '{url}' {KEPT} --index index --scope site"
     assert lines(why(url, index))[-2:] == [
         f"The most similar kept page is {KEPT}.",
-        f"`crawler-dedup compare '{url}' {KEPT}` shows what each page has that the other lacks.",
+        f"`{command}` shows what each page has that the other lacks.",
     ]
     assert lines(why(OTHER, index))[-1] == "No other kept page is similar."
     assert [json_lines("why", each, index, "--json")[0]["similar"] for each in (url, KEPT, OTHER)] == [KEPT, url, ""]
@@ -334,45 +339,21 @@ def test_the_differences_of_stored_texts_are_shown(tmp_path: Path) -> None:
     check_pages(tmp_path / "index", pages, DEDUP_STORE_TEXT=True)
     printed = printed_text(why(COPY, tmp_path / "index"))
     assert "equal line" in printed
-    assert "--fetch" not in printed
+    assert "not stored" not in printed
 
 
-def test_both_pages_are_fetched_and_compared_and_changes_since_the_decision_are_shown(
-    live: Site, tmp_path: Path
+def test_the_command_that_is_printed_fetches_both_pages_and_shows_changes_since_the_decision(
+    live: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    printed = printed_text(why(f"{live.url}/copy", tmp_path / "index", "--fetch"))
+    monkeypatch.chdir(tmp_path)
+    _, command, _ = why(f"{live.url}/copy", "index").stdout.split("`")
+    printed = printed_text(invoke(*shlex.split(command)[1:]))
     assert sorted(live.paths()) == ["/copy", "/kept"]
     assert "→ alike duplicate" in printed
-    assert "0 tokens only in new: none" in printed
     live.pages["/copy"] = html(article(1, count=300, changed=20))
-    printed = printed_text(why(f"{live.url}/copy", tmp_path / "index", "--fetch"))
+    printed = printed_text(invoke(*shlex.split(command)[1:], status=1))
     assert "→ not covered different" in printed
-    assert "20 tokens only in new:" in printed
-
-
-def test_a_page_that_cannot_be_fetched_is_reported_in_a_sentence(live: Site, tmp_path: Path) -> None:
-    live.pages["/copy"] = html("gone", status=404)
-    result = why(f"{live.url}/copy", tmp_path / "index", "--fetch", status=2)
-    assert f"{live.url}/copy cannot be fetched" in result.stderr
-    assert "the answer has status 404" in result.stderr
-    assert result.stdout.startswith(f"{live.url}/copy was dropped")
-
-
-def test_a_kept_page_is_fetched_and_compared_with_the_kept_page_that_comes_nearest(live: Site, tmp_path: Path) -> None:
-    assert (
-        "No other kept page is similar to its present state."
-        in why(f"{live.url}/kept", tmp_path / "index", "--fetch").stdout
-    )
-    assert live.paths() == ["/kept"]
-    fact = article(1, count=300, frame="other").replace("</article>", "<p>In Leith</p></article>")
-    live.pages["/other"] = html(fact)
-    check_pages(tmp_path / "index", {f"{live.url}/other": fact}, journal=SECOND)
-    printed = printed_text(why(f"{live.url}/other", tmp_path / "index", "--fetch"))
-    assert f"{live.url}/kept is the most similar; this page is not its duplicate: rule" in printed
-    assert printed.endswith(
-        "rule “not covered”. the other page, of which at most the main text is stored, may lack: a fact: In Leith"
-        " does not count (in navigation, a footer or the like): other"
-    )
+    assert "the sites at the time of the decision" in printed
 
 
 # What stands on pages does not steer the terminal
@@ -389,14 +370,6 @@ def test_hostile_titles_and_addresses_are_not_printed_raw(tmp_path: Path) -> Non
         output = why(url, tmp_path / "index").output
         assert all(character.isprintable() or character == "\n" for character in output)
     output = why(f"{kept}/", tmp_path / "index").output
-    assert all(character.isprintable() or character == "\n" for character in output)
-
-
-def test_a_hostile_address_that_cannot_be_fetched_is_not_printed_raw(live: Site, tmp_path: Path) -> None:
-    entry, _ = entries_of(tmp_path / "index" / FIRST)
-    url = f"{live.url}/{HOSTILE}"
-    write(tmp_path / "index" / SECOND, [replace(entry, url=url)])
-    output = why(url, tmp_path / "index", "--fetch", status=2).output
     assert all(character.isprintable() or character == "\n" for character in output)
 
 
@@ -462,7 +435,6 @@ def test_dropped_kept_and_unknown_pages_can_be_reported_as_json_lines(index: Pat
     assert (page["kept"]["title"], page["duplicate_of"], page["representative"]) == ("Article 1", "", None)
     assert (page["duplicates"], page["events"]) == ([COPY, SECOND_COPY], [])
     assert json_lines("why", "http://a.org/unknown", index, "--json", status=1) == []
-    assert "cannot be combined" in printed_text(invoke("why", COPY, index, "--json", "--fetch", status=2))
 
 
 # The settings of an index

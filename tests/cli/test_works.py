@@ -95,16 +95,10 @@ def test_a_file_that_cannot_be_read_is_reported_and_the_others_are_added(tmp_pat
     assert [line.split(": ")[0] for line in added.stderr.splitlines()] == ["Error", "Error"]
 
 
-def test_a_library_is_exported_and_imported(library: Path, tmp_path: Path) -> None:
-    works("export", "-o", tmp_path / "file", library=library)
-    works("import", tmp_path / "file", library=tmp_path / "copy")
-    assert json_lines("works", "list", "--json", "--library", tmp_path / "copy")
-
-
 def test_wrong_calls_are_refused_in_a_sentence(library: Path, tmp_path: Path) -> None:
     refused = printed_text(invoke("works", "list", status=2))
     assert refused == "Error: No library is named: give --library DIR, or set DEDUP_WORKS."
-    for command in ("list", "matches", "export"):
+    for command in ("list", "matches"):
         assert "There is no library in" in works(command, library=tmp_path / "none", status=2).output
     assert not (tmp_path / "none").exists()
     assert (
@@ -112,8 +106,6 @@ def test_wrong_calls_are_refused_in_a_sentence(library: Path, tmp_path: Path) ->
     )
     (tmp_path / "empty").mkdir()
     assert "there is no file to read" in works("add", tmp_path / "empty", library=library, status=2).output
-    text = write_files(tmp_path, {"text.txt": b"text"}) / "text.txt"
-    assert "file is not a database" in works("import", text, library=library, status=2).output
     assert "There is no match 7" in works("show", 7, library=library, status=2).output
     assert "is neither a time" in works("matches", "--since", "yesterday", library=library, status=2).output
     assert "is not in the range" in works("show", 1 << 63, library=library, status=2).output

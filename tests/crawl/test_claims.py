@@ -12,7 +12,6 @@ import pytest
 from crawler_dedup import Config, Decision, Deduplicator, Verdict
 from crawler_dedup.crawl.claims import Claims
 from crawler_dedup.crawl.serveroutages import Outages
-from crawler_dedup.index import pending
 from crawler_dedup.system.channel import Failure
 from tests.support.crawling import Running, Site, article, crawl_pages, html, start_script
 from tests.support.versions import REACTORS, SCRAPY
@@ -25,20 +24,20 @@ def verdict_later(index: Path, seed: object) -> str:
         return str(deduplicator.check(f"http://later/{seed}", body, scope="spider walker").verdict)
 
 
-# Memory
+# Claims that never end
 
 
-def test_a_limited_number_of_claims_that_never_end_is_remembered_and_all_are_forgotten_later(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(pending, "MAX_OPEN_CLAIMS", 5)
+def test_claims_that_never_end_are_counted_and_forgotten_later(tmp_path: Path) -> None:
     config = Config(tokenizer="bigrams")
     with Deduplicator.open(tmp_path, config) as deduplicator:
         pages = [deduplicator.sign(f"http://h/{number}", article(number).encode()) for number in range(18)]
         for page in pages:
             (decision,) = deduplicator.submit([page], claim=True).result()
-            assert len(deduplicator._opened.store._open_claims._numbers) <= 5
         assert deduplicator.settle(decision)
+        with deduplicator.index._read() as txn:
+            entry = txn.runs.read(deduplicator.run)
+        assert entry is not None
+        assert entry.open_claims == 17
     with Deduplicator.open(tmp_path, config) as deduplicator:
         assert deduplicator.tidy() == 17
         assert [deduplicator.decide([page])[0].verdict for page in pages[-2:]] == ["new", "unchanged"]
@@ -48,7 +47,7 @@ def test_a_limited_number_of_claims_that_never_end_is_remembered_and_all_are_for
 
 
 @pytest.mark.parametrize(("failures", "lines"), [(0, []), (1, []), (6, []), (99, [(2, "http://h/0, http://h/1")])])
-def test_ends_of_claims_are_written_however_often_the_index_fails_or_releases_are_logged(
+async def test_ends_of_claims_are_written_however_often_the_index_fails_or_releases_are_logged(
     failures: int, lines: list[tuple[int, str]]
 ) -> None:
     written: list[tuple[int, bool]] = []
@@ -72,17 +71,14 @@ def test_ends_of_claims_are_written_however_often_the_index_fails_or_releases_ar
     claims = Claims(workers, cast("Any", monitor), 1, outages=outages, on_end=print)
     ends = [(1, True), (1, False), (2, False)]
 
-    async def end_all() -> None:
-        for claim, settled in ends:
-            url = f"http://h/{claim - 1}"
-            assert claims.end(Decision(Verdict.NEW, url, url, "", claim=claim), settled=settled)
-        for _ in range(7):
-            await asyncio.sleep(0)  # the futures call back
-            claims.write_again()
-        await asyncio.sleep(0)
-        claims.report_unwritten()
-
-    asyncio.run(end_all())
+    for claim, settled in ends:
+        url = f"http://h/{claim - 1}"
+        assert claims.end(Decision(Verdict.NEW, url, url, "", claim=claim), settled=settled)
+    for _ in range(7):
+        await asyncio.sleep(0)  # the futures call back
+        claims.write_again()
+    await asyncio.sleep(0)
+    claims.report_unwritten()
     assert logged == lines
     assert sorted(written) == sorted([] if lines else ends)
     assert failures != 2 * len(ends) or written == ends

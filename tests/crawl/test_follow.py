@@ -145,15 +145,6 @@ def test_requests_of_a_duplicate_are_followed_and_its_items_discarded(tmp_path: 
     assert printed.count(f"{site.url}/copy was dropped: a duplicate of {site.url}/first.") == len(crawls)
 
 
-BY_REQUEST = """
-from tests.support.walker import Walker
-
-class Spider(Walker):
-    def request(self, path):
-        return super().request(path, meta={"dedup_action": "follow"} if "follow" in path else {})
-"""
-
-
 @pytest.mark.skipif(not has_extra("warc"), reason="needs the extra warc")
 def test_links_make_another_list_only_where_they_would_be_lost_and_all_commands_agree(tmp_path: Path) -> None:
     stories = [f"/story/{number}" for number in range(30)]
@@ -162,7 +153,9 @@ def test_links_make_another_list_only_where_they_would_be_lost_and_all_commands_
         return html(listing("Tags of the kettle", [*stories, *more], heading="Tags of the kettle", visit=f"?{visit}"))
 
     pages = {"/kept": tags("a"), "/dropping": tags("b"), "/follow": tags("c"), "/follow-more": tags("d", "/story/more")}
-    crawl = crawl_pages(tmp_path, pages, BY_REQUEST, {"DEDUP_DROPPED_WARC": "10 MB", "DEDUP_SCOPE": "global"})
+    settings = {"DEDUP_DROPPED_WARC": "10 MB", "DEDUP_SCOPE": "global"}
+    meta = {key: {"dedup_action": "follow"} for key in ["/follow", "/follow-more"]}
+    crawl = crawl_pages(tmp_path, pages, settings=settings, meta=meta, follows=False)
     assert crawl.paths() == ["/kept", "/dropping", "/follow-more"]
     (drop,) = crawl.drops
     url, index, kept = drop["url"], tmp_path / "index", tmp_path / "kept.html"

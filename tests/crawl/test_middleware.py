@@ -99,16 +99,12 @@ def test_pages_that_the_gate_skips_are_counted_by_reason_and_pass_untouched(tmp_
 
 # Dropped and marked
 
-# A request of "/exempt" asks for the other action.
 ACTION_SPIDER = """
 import dataclasses, pickle
 from tests.support.walker import Walker
 from crawler_dedup import Decision
 
 class Spider(Walker):
-    def request(self, path):
-        return super().request(path, meta={"dedup_action": "mark"} if path == "/exempt" else {})
-
     def parse(self, response):
         decision = response.meta["dedup"]
         try:
@@ -141,7 +137,9 @@ def dropping(tmp_path_factory: pytest.TempPathFactory) -> tuple[Crawl, list[str]
         deduplicator.check("http://earlier/", article("earlier").encode())
     with Site(DROP_SITE) as site:
         settings = {"DEDUP_MAX_DISTANCE": 4}
-        return run_script(directory, ACTION_SPIDER, settings, site=site.url, paths=DROP_PATHS), site.paths()
+        meta = {"/exempt": {"dedup_action": "mark"}}
+        crawl = run_script(directory, ACTION_SPIDER, settings, site=site.url, paths=DROP_PATHS, meta=meta)
+        return crawl, site.paths()
 
 
 def test_a_duplicate_never_reaches_the_spider_and_its_outlinks_are_not_followed(
@@ -216,8 +214,8 @@ def test_the_log_lists_the_configuration_explains_drops_and_warns_of_a_dropped_s
 
 def test_when_marking_every_page_passes_with_its_decision_unless_its_request_asks_for_a_drop(tmp_path: Path) -> None:
     settings = {"DEDUP_ACTION": "mark", "DEDUP_MAX_DISTANCE": 4}
-    spider = ACTION_SPIDER.replace('"mark"', '"drop"')
-    marking = crawl_pages(tmp_path, DROP_SITE, spider, settings, paths=DROP_PATHS)
+    meta = {"/exempt": {"dedup_action": "drop"}}
+    marking = crawl_pages(tmp_path, DROP_SITE, ACTION_SPIDER, settings, paths=DROP_PATHS, meta=meta)
     assert sorted(marking.paths()) == sorted({*DROP_SITE} - {"/exempt"})
     duplicates = [item for item in marking.items if item["verdict"] == "duplicate"]
     assert [item["path"] for item in duplicates] == ["/copy", "/near"]
@@ -339,22 +337,6 @@ def test_whatever_goes_wrong_in_the_filter_no_page_is_lost_and_errors_are_counte
 
 # Identity: key, scope, redirects
 
-IDENTITY_SPIDER = """
-from tests.support.walker import Walker
-
-class Spider(Walker):
-    async def start(self):
-        yield self.request("/page")
-        yield self.request("/page")
-        for number, scope in enumerate("xyx"):
-            yield self.request(f"/in-scope-{scope}-{number}", meta={"dedup_scope": scope})
-        for number in (1, 2, 3):
-            yield self.request(f"/session?sid={number}", meta={"dedup_key": "session"})
-        yield self.request("/moved")
-        yield self.request("/final")
-        yield self.request("/moved-copy")
-"""
-
 
 def test_a_page_is_known_by_its_final_address_or_its_key_and_compared_within_its_scope(tmp_path: Path) -> None:
     pages = {
@@ -368,7 +350,9 @@ def test_a_page_is_known_by_its_final_address_or_its_key_and_compared_within_its
         "/moved-copy": redirect("/final-copy"),
         "/final-copy": html(article("final", frame="copy")),
     }
-    identity = crawl_pages(tmp_path, pages, IDENTITY_SPIDER)
+    meta = {path: {"dedup_scope": path.split("-")[2]} for path in pages if "scope" in path}
+    meta |= {path: {"dedup_key": "session"} for path in pages if "session" in path}
+    identity = crawl_pages(tmp_path, pages, paths=["/page", *pages][:-1], meta=meta)
     assert [(item["path"], item["verdict"], item["decision"]["scope"]) for item in identity.items] == [
         ("/page", "new", "spider walker"),
         ("/page", "unchanged", "spider walker"),  # a page is never a duplicate of itself

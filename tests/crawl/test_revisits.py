@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import time
 from collections import Counter
@@ -12,6 +13,7 @@ import pytest
 
 from crawler_dedup import Config, Deduplicator
 from tests.support.crawling import (
+    WALK,
     Crawl,
     Site,
     article,
@@ -23,22 +25,12 @@ from tests.support.crawling import (
     start_script,
     words,
 )
+from tests.support.places import Places
 
 BIGRAMS = Config(tokenizer="bigrams")
-SCOPE = "spider walker"
 
-SPIDER = """
-from tests.support.walker import Walker, seen
-
-class Spider(Walker):
-    def request(self, path):
-        meta = {"dedup_key": path.partition("?")[0]} if path.startswith("/keyed") else {}
-        return super().request(path, meta=meta)
-
-    def parse(self, response):
-        yield seen(response)
-"""
-"""Follows no links. Addresses that begin with ``/keyed`` are the same page, whatever their query is."""
+KEYED = {f"/keyed?sid={sid}": {"dedup_key": "/keyed"} for sid in (1, 2)}
+"""The meta of requests of the same page."""
 
 
 # A second run
@@ -85,7 +77,8 @@ def second_runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Crawl]:
     """Return what a second run finds, for each ``DEDUP_REVISIT``."""
     directory = tmp_path_factory.mktemp("second")
     with Site(FIRST_VISIT | FINALS) as site:
-        first = run_script(directory, SPIDER, site=site.url, paths=list(FIRST_VISIT))
+        options: dict[str, Any] = {"site": site.url, "meta": KEYED, "follows": False}
+        first = run_script(directory, WALK, paths=list(FIRST_VISIT), **options)
         assert {item["verdict"] for item in first.items} == {"new"}
         assert len(first.items) == len(FIRST_VISIT)
         site.pages |= SECOND_VISIT
@@ -93,12 +86,8 @@ def second_runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Crawl]:
         for revisit in ("pass", "drop"):
             shutil.copytree(directory / "index", directory / revisit / "index")
             settings = {"DEDUP_REVISIT": revisit}
-            crawls[revisit] = run_script(directory / revisit, SPIDER, settings, site=site.url, paths=list(SECOND_VISIT))
+            crawls[revisit] = run_script(directory / revisit, WALK, settings, paths=list(SECOND_VISIT), **options)
     return crawls
-
-
-def verdicts(crawl: Crawl) -> dict[str, str]:
-    return {item["path"]: item["verdict"] for item in crawl.items}
 
 
 @pytest.mark.parametrize("revisit", ["pass", "drop"])
@@ -107,7 +96,7 @@ def test_unchanged_pages_pass_or_are_dropped_and_changed_ones_replace_their_earl
 ) -> None:
     crawl = second_runs[revisit]
     paths: dict[str, set[str]] = {verdict: set() for verdict in ("new", "unchanged", "changed", "duplicate")}
-    for path, verdict in verdicts(crawl).items():
+    for path, verdict in crawl.verdicts().items():
         paths[verdict].add(path)
     dropped = {note["path"]: note["decision"] for note in crawl.notes}
     for path, decision in dropped.items():
@@ -128,9 +117,10 @@ def test_unchanged_pages_pass_or_are_dropped_and_changed_ones_replace_their_earl
 
 
 def test_each_change_of_a_few_words_is_a_change(tmp_path: Path) -> None:
-    pages = {f"/keyed?{changed}": article("drift", count=400, changed=changed) for changed in range(0, 120, 10)}
+    drifts = range(0, 120, 10)
+    pages = {f"/{changed}": html(article("drift", count=400, changed=changed)) for changed in drifts}
     settings = {"SCRAPER_SLOT_MAX_ACTIVE_SIZE": 1}  # no visit before the page of the last was handled
-    crawl = crawl_pages(tmp_path, {path: html(body) for path, body in pages.items()}, SPIDER, settings)
+    crawl = crawl_pages(tmp_path, pages, settings=settings, meta={key: {"dedup_key": "drift"} for key in pages})
     assert [item["verdict"] for item in crawl.items] == ["new", *["changed"] * 11]
 
 
@@ -141,14 +131,14 @@ def test_a_page_that_a_cache_replays_is_not_a_visit(tmp_path: Path) -> None:
     pages = {f"/{number}": html(article(number)) for number in range(3)}
     settings = {"HTTPCACHE_ENABLED": True, "HTTPCACHE_DIR": str(tmp_path / "cache"), "DEDUP_REVISIT": "drop"}
     with Site(pages) as site:
-        first = run_script(tmp_path, SPIDER, settings, site=site.url, paths=list(pages))
-        replayed = run_script(tmp_path, SPIDER, settings, site=site.url, paths=list(pages))
+        first = run_script(tmp_path, WALK, settings, site=site.url, paths=list(pages))
+        replayed = run_script(tmp_path, WALK, settings, site=site.url, paths=list(pages))
         assert site.paths() == list(pages)
         assert first.counts() == {"checked": 3, "kept": 3}
-        assert set(verdicts(replayed).values()) == {"unchanged"}
+        assert set(replayed.verdicts().values()) == {"unchanged"}
         assert replayed.paths() == list(pages)
         # The very same pages from the network are dropped.
-        visited = run_script(tmp_path, SPIDER, {"DEDUP_REVISIT": "drop"}, site=site.url, paths=list(pages))
+        visited = run_script(tmp_path, WALK, {"DEDUP_REVISIT": "drop"}, site=site.url, paths=list(pages))
     assert visited.paths() == []
     assert visited.counts()["unchanged_dropped"] == 3
 
@@ -220,7 +210,7 @@ def test_an_errback_that_repeats_dropped_requests_gets_the_page_in_the_end(tmp_p
     originals = {path: html(article(path)) for path in ("/unchanged", "/unchanged-anew")}
     copies = {f"/copy-of{path}": html(article(path, frame="copy")) for path in originals}
     with Site(originals | copies) as site:
-        run_script(tmp_path, SPIDER, site=site.url, paths=list(originals))
+        run_script(tmp_path, WALK, site=site.url, paths=list(originals))
         del site.asked[:]
         settings = {"DEDUP_REVISIT": "drop"}
         crawl = run_script(tmp_path, INSISTS_SPIDER, settings, site=site.url, paths=[*originals, *copies])
@@ -241,30 +231,15 @@ def test_an_errback_that_repeats_dropped_requests_gets_the_page_in_the_end(tmp_p
 
 def test_pages_that_were_not_visited_for_long_are_forgotten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     now = time.time()
-    ages = {"old": 20, "old, not met again": 11, "young": 9}
-    for text, age in ages.items():
+    for text, age in {"old": 11, "young": 9}.items():
         monkeypatch.setattr("crawler_dedup.index.runs.time", lambda age=age: now - age * 86_400)
         with Deduplicator.open(tmp_path / "index", BIGRAMS) as deduplicator:
-            key = "/keyed" if text == "old" else None
-            assert deduplicator.check(f"http://{text}/", article(text).encode(), key=key, scope=SCOPE).verdict == "new"
+            deduplicator.check(f"http://{text}/", article(text).encode(), scope="spider walker")
     monkeypatch.undo()
-    pages = {
-        "/keyed": html(article("old")),
-        "/copy-of-old": html(article("old", frame="copy")),
-        "/copy-of-young": html(article("young", frame="copy")),
-    }
-    crawl = crawl_pages(tmp_path, pages, SPIDER, {"DEDUP_EXPIRE_DAYS": 10})
-    assert "holds 3 pages" in crawl.lines("INFO", "Near-duplicate filter: index")[0]
-    assert verdicts(crawl) == {"/keyed": "new"}
-    assert {note["path"]: note["decision"]["duplicate_of"] for note in crawl.notes} == {
-        "/copy-of-old": crawl.item("/keyed")["url"],
-        "/copy-of-young": "http://young/",
-    }
+    pages = {f"/copy-of-{text}": html(article(text, frame="copy")) for text in ("old", "young")}
+    crawl = crawl_pages(tmp_path, pages, settings={"DEDUP_EXPIRE_DAYS": 10})
+    assert crawl.verdicts() == {"/copy-of-old": "new"}
     assert len(crawl.lines("INFO", "they have expired")) == 1
-    with Deduplicator.open(tmp_path / "index", BIGRAMS) as deduplicator:
-        assert len(deduplicator) == 2  # the young page, and the old one that was met again
-        later = deduplicator.check("http://later/", article("old, not met again").encode(), scope=SCOPE)
-    assert later.verdict == "new"
 
 
 # Several at once
@@ -283,7 +258,7 @@ class B(A):
 """
 
 
-def test_several_spiders_in_several_processes_keep_each_content_once_in_total(tmp_path: Path) -> None:
+def test_several_spiders_in_several_processes_keep_each_content_once_in_total(places: Places, tmp_path: Path) -> None:
     texts = [f"text {number}" for number in range(12)]
     pages = {
         f"/{process}/{at}/{spider}": html(article(text, frame=f"{process}{spider}"))
@@ -292,7 +267,7 @@ def test_several_spiders_in_several_processes_keep_each_content_once_in_total(tm
         for at, text in enumerate(texts)
     }
     settings = {
-        "DEDUP_DIR": str(tmp_path / "shared"),
+        "DEDUP_INDEX" if places.server else "DEDUP_DIR": places.word(),
         "DEDUP_SCOPE": "global",
         # A quarter of the pages that may be in flight may wait long: here those are all that there are.
         "CONCURRENT_REQUESTS": 4 * len(texts),
@@ -315,9 +290,12 @@ def test_several_spiders_in_several_processes_keep_each_content_once_in_total(tm
     kept = [item["body"].partition("<h1>Article ")[2].partition("<")[0] for crawl in crawls for item in crawl.items]
     assert sorted(kept) == sorted(texts)
     assert sum(crawl.counts()["dropped"] for crawl in crawls) == 3 * len(texts)
-    with Deduplicator.open(tmp_path / "shared", BIGRAMS) as deduplicator:
+    assert not [line for crawl in crawls for line in crawl.log.splitlines() if re.search(" (WARNING|ERROR): ", line)]
+    with Deduplicator.open(places(), BIGRAMS) as deduplicator:
         assert len(deduplicator) == len(texts)
-    assert not list((tmp_path / "shared").glob("run-*"))
+        assert deduplicator.tidy() == 0
+    assert not list(tmp_path.rglob("run-*"))
+    assert list(tmp_path.rglob("journal-*.jsonl"))
 
 
 # Crawls that do not come to their end
@@ -330,8 +308,7 @@ def test_pages_of_an_interrupted_crawl_pass_until_a_crawl_is_finished(tmp_path: 
     stopped = {**drop, "CLOSESPIDER_PAGECOUNT": 2}
     with Site(pages) as site:
         interrupted, finished, incremental = (
-            run_script(tmp_path, SPIDER, settings, site=site.url, paths=list(pages))
-            for settings in (stopped, drop, drop)
+            run_script(tmp_path, WALK, settings, site=site.url, paths=list(pages)) for settings in (stopped, drop, drop)
         )
     assert interrupted.stats["finish_reason"] == "closespider_pagecount"
     assert finished.paths() == ["/a", "/b", "/c"]
@@ -343,8 +320,8 @@ def test_pages_of_an_interrupted_crawl_pass_until_a_crawl_is_finished(tmp_path: 
 def test_a_job_that_is_stopped_and_may_be_resumed_counts_as_finished(tmp_path: Path) -> None:
     stopped = {"JOBDIR": str(tmp_path / "job"), "CLOSESPIDER_PAGECOUNT": 1}
     with Site({path: html(article(path)) for path in ("/a", "/b", "/c")}) as site:
-        first = run_script(tmp_path, SPIDER, stopped, site=site.url, paths=["/a", "/b", "/c"])
-        second = run_script(tmp_path, SPIDER, {"DEDUP_REVISIT": "drop"}, site=site.url, paths=first.paths())
+        first = run_script(tmp_path, WALK, stopped, site=site.url, paths=["/a", "/b", "/c"])
+        second = run_script(tmp_path, WALK, {"DEDUP_REVISIT": "drop"}, site=site.url, paths=first.paths())
     assert first.paths()
     assert second.counts()["unchanged_dropped"] == len(first.paths())
 
@@ -356,7 +333,7 @@ def test_a_page_whose_first_address_led_elsewhere_before_is_not_a_duplicate_of_i
     targets = iter(["/x?1", "/y?1", "/y?2", "/y?3"])
     pages = {"/x?1": html(article("x")), **{f"/y?{visit}": html(article("y", frame=str(visit))) for visit in (1, 2, 3)}}
     with Site({**pages, "/first": lambda: redirect(next(targets))}) as site:
-        verdicts = [run_script(tmp_path, SPIDER, site=site.url, paths=["/first"]).items[0]["verdict"] for _ in range(4)]
+        verdicts = [run_script(tmp_path, WALK, site=site.url, paths=["/first"]).items[0]["verdict"] for _ in range(4)]
     assert verdicts == ["new", "new", "unchanged", "unchanged"]
 
 
@@ -369,7 +346,8 @@ def test_a_page_to_which_many_addresses_redirect_is_handled_once_in_a_run(tmp_pa
     paths = [*moved, "/target", *copies]
     settings = {"CONCURRENT_REQUESTS": 8, "CONCURRENT_REQUESTS_PER_DOMAIN": 8}
     with Site(pages) as site:
-        first, second = (run_script(tmp_path, SPIDER, settings, site=site.url, paths=paths) for _ in range(2))
+        options: dict[str, Any] = {"site": site.url, "paths": paths, "follows": False}
+        first, second = (run_script(tmp_path, WALK, settings, **options) for _ in range(2))
     for crawl, verdict in ((first, "new"), (second, "unchanged")):
         assert [(item["path"], item["verdict"]) for item in crawl.items] == [("/target", verdict)]
         counts = crawl.counts()
@@ -396,7 +374,7 @@ def test_a_page_whose_handling_has_failed_is_handled_at_the_next_address_that_re
     settings = {"CONCURRENT_REQUESTS": 6, "CONCURRENT_REQUESTS_PER_DOMAIN": 6}
     with Site({**pages, "/target": html(article("target"))}) as site:
         crawls = [run_script(tmp_path, FAILS_SPIDER, settings, site=site.url, paths=list(pages)) for _ in range(2)]
-    assert [verdicts(crawl) for crawl in crawls] == [{"/target": "new"}, {"/target": "unchanged"}]
+    assert [crawl.verdicts() for crawl in crawls] == [{"/target": "new"}, {"/target": "unchanged"}]
     assert [crawl.counts()["unchanged_dropped"] for crawl in crawls] == [4, 4]
 
 
@@ -410,11 +388,16 @@ def test_an_address_that_is_requested_again_and_a_page_that_has_changed_are_visi
     with Site(pages) as site:
         paths = ["/latest", "/latest", "/other", "/other", "/latest"]
         settings = {"SCRAPER_SLOT_MAX_ACTIVE_SIZE": 1}  # no visit before the page of the last was handled
-        crawl = run_script(tmp_path, SPIDER, settings, site=site.url, paths=paths)
+        crawl = run_script(tmp_path, WALK, settings, site=site.url, paths=paths)
     assert [item["verdict"] for item in crawl.items] == ["new", "unchanged", "changed", "unchanged", "unchanged"]
 
 
-COPYING_SPIDER = f"""{SPIDER}
+COPYING_SPIDER = """
+from tests.support.walker import Walker, seen
+
+class Spider(Walker):
+    def parse(self, response):
+        yield seen(response)
         for link in response.css("a::attr(href)").getall():
             yield response.follow(link, meta=response.meta, errback=self.failed)
 """
@@ -430,7 +413,7 @@ def test_redirections_that_a_spider_copies_from_the_parent_are_ignored(tmp_path:
     }
     with Site(pages) as site:
         crawl = run_script(tmp_path, COPYING_SPIDER, site=site.url, paths=["/from"])
-        second = run_script(tmp_path, SPIDER, site=site.url, paths=["/moved"])
+        second = run_script(tmp_path, WALK, site=site.url, paths=["/moved"])
     assert crawl.paths() == ["/to", "/there"]
     assert [note["path"] for note in crawl.notes] == ["/copy"]
     assert second.items[0]["verdict"] == "unchanged"

@@ -21,12 +21,12 @@ from weakref import ref
 import pytest
 from scrapy.http import HtmlResponse
 
-from crawler_dedup import BEING_HANDLED, Config, Deduplicator, OwnText, SignedPage, main_text, own_text
+from crawler_dedup import BEING_HANDLED, Config, Deduplicator, SignedPage, main_text, own_text
 from crawler_dedup.crawl import supervision, workerprocess
 from crawler_dedup.crawl.supervision import DIED, ENDED, NOT_IN_TIME, PAUSED, NotSigned, Task
-from crawler_dedup.crawl.workerprocess import SigningError
+from crawler_dedup.crawl.workerprocess import TRIED_AGAIN, UNCHECKED, SigningError, describe_death
 from crawler_dedup.crawl.workers import MAX_DEATHS, Workers, find_workers
-from crawler_dedup.errors import DedupError, IndexGone, IndexUnusable
+from crawler_dedup.errors import DedupError, IndexUnusable
 from crawler_dedup.signing.extractors import extract_with_trafilatura
 from crawler_dedup.signing.parsing import parse
 from crawler_dedup.signing.signer import Signer
@@ -55,6 +55,7 @@ def workers(tmp_path: Path, log: Log, request: pytest.FixtureRequest) -> Iterato
 
 
 quickly = pytest.mark.parametrize("workers", [{"timeout": SHORT}], indirect=True)
+two_processes = pytest.mark.parametrize("workers", [{"processes": 2}], indirect=True)
 
 
 async def all_of(*pages: Awaitable[SignedPage]) -> list[str]:
@@ -64,47 +65,37 @@ async def all_of(*pages: Awaitable[SignedPage]) -> list[str]:
 
 
 @pytest.mark.parametrize("tokenizer", ["bigrams", "jieba"])
-def test_a_page_is_signed_in_a_worker_as_in_this_process(tokenizer: Any, log: Log, tmp_path: Path) -> None:
+async def test_a_page_is_signed_in_a_worker_as_in_this_process(tokenizer: Any, log: Log, tmp_path: Path) -> None:
     config = Config(tokenizer=tokenizer, scheme="winnowing", store_text=True)
     workers = open_workers(tmp_path, log, config)
     pages = [GOOD, html(prose(1, chinese=True)), b"", "<p>\ud83d".encode("utf-8", "surrogatepass"), LARGE]
-
-    async def sign_all() -> list[SignedPage]:
-        return await asyncio.gather(*(sign(workers, page) for page in pages))
-
-    signed = asyncio.run(sign_all())
+    signed = await asyncio.gather(*(sign(workers, page) for page in pages))
     signer = Signer(config)
     assert signed == [signer.sign(URL, page, encoding=None, key=None, scope="")[0] for page in pages]
     workers.kill()
 
 
 @quickly
-def test_a_page_that_takes_too_long_loses_its_worker_and_no_other_page(workers: Workers, log: Log) -> None:
-    async def sign_all() -> list[str]:
-        return await all_of(
-            sign(workers), sign(workers, odd("loop in C")), sign(workers), sign(workers, odd("sleep")), sign(workers)
-        )
-
+async def test_a_page_that_takes_too_long_loses_its_worker_and_no_other_page(workers: Workers, log: Log) -> None:
     (first,) = pids(workers)
-    assert asyncio.run(sign_all()) == ["", NOT_IN_TIME, "", NOT_IN_TIME, ""]
+    bodies = (GOOD, odd("loop in C"), GOOD, odd("sleep"), GOOD)
+    assert await all_of(*(sign(workers, body) for body in bodies)) == ["", NOT_IN_TIME, "", NOT_IN_TIME, ""]
     assert log.counts == 2 * ["worker/restarts"]
     assert not log.lines, "of a page that takes too long, the crawl says so"
     assert not still_running([first])
 
 
 @pytest.mark.parametrize("workers", [{"timeout": SHORT, "tokenizer": "jieba"}], indirect=True)
-def test_a_page_that_has_loaded_the_dictionary_may_still_not_take_too_long(workers: Workers) -> None:
+async def test_a_page_that_has_loaded_the_dictionary_may_still_not_take_too_long(workers: Workers) -> None:
     begun = time.monotonic()
-    assert asyncio.run(all_of(sign(workers, odd(HANGS_ONCE_LOADED)))) == [NOT_IN_TIME]
+    assert await all_of(sign(workers, odd(HANGS_ONCE_LOADED))) == [NOT_IN_TIME]
     assert time.monotonic() < begun + LOADING_SECONDS / 2
 
 
-def test_a_page_that_ends_its_worker_is_tried_twice(workers: Workers, log: Log) -> None:
-    async def sign_all() -> list[str]:
-        ending = [sign(workers, odd(what), f"{URL}{what}") for what in ("crash", "exit")]
-        return await all_of(sign(workers), ending[0], sign(workers), ending[1], sign(workers, LARGE))
-
-    assert asyncio.run(sign_all()) == ["", DIED, "", DIED, ""]
+async def test_a_page_that_ends_its_worker_is_tried_twice(workers: Workers, log: Log) -> None:
+    ending = [sign(workers, odd(what), f"{URL}{what}") for what in ("crash", "exit")]
+    outcomes = await all_of(sign(workers), ending[0], sign(workers), ending[1], sign(workers, LARGE))
+    assert outcomes == ["", DIED, "", DIED, ""]
     assert log.counts == 4 * ["worker/restarts"]
     causes = [re.sub(r"process \d+|( and \d more)? \(tried again\)", "", line) for line in log.lines]
     assert causes == [
@@ -117,13 +108,24 @@ def test_a_page_that_ends_its_worker_is_tried_twice(workers: Workers, log: Log) 
     ]
 
 
-def test_a_killed_worker_is_reported_with_the_probable_cause(workers: Workers, log: Log) -> None:
-    (pid,) = pids(workers)
-    kill(pid)
-    assert asyncio.run(all_of(sign(workers))) == [""]
-    (line,) = log.lines
-    assert line.startswith(f"The worker process {pid} was ended by SIGKILL, probably by the out-of-memory killer")
-    assert line.endswith(f" {URL} (tried again)")
+@pytest.mark.parametrize(
+    ("status", "cause"),
+    [
+        (0, "has ended with exit status 0"),
+        (-signal.SIGBUS, "was ended by SIGBUS"),
+        (-50, "was ended by signal 50"),
+        (None, "no longer answers"),
+    ],
+)
+def test_the_line_about_a_death_names_the_process_and_how_it_ended(status: int | None, cause: str) -> None:
+    assert describe_death(7, status, []) == f"The worker process 7 {cause}; pages that it had: none"
+
+
+def test_many_pages_of_a_worker_that_died_are_named_by_the_first_of_each_outcome() -> None:
+    pages = [(f"http://h/{number}", UNCHECKED if number == 2 else TRIED_AGAIN) for number in range(4)]
+    line = describe_death(7, -signal.SIGKILL, pages)
+    assert line.startswith("The worker process 7 was ended by SIGKILL, probably by the out-of-memory killer")
+    assert line.endswith("; pages that it had: http://h/0 and 2 more (tried again), http://h/2 (passes unchecked)")
 
 
 Act = Callable[[int], None]
@@ -155,161 +157,130 @@ ALWAYS = [("idle", kill), ("receiving", stop), ("signing", kill), ("answering", 
     ],
 )
 @pytest.mark.parametrize("workers", [{"timeout": 4.0}], indirect=True)
-def test_no_page_is_lost_when_a_worker_is_killed_or_stopped(phase: str, act: Act, workers: Workers) -> None:
+async def test_no_page_is_lost_when_a_worker_is_killed_or_stopped(phase: str, act: Act, workers: Workers) -> None:
     workers.silence_seconds = 2.0  # of a stopped one
-
-    async def sign_all() -> list[str]:
-        (pid,) = pids(workers)
-        if phase == "receiving":  # a stopped process receives the first part of a page only
-            os.kill(pid, signal.SIGSTOP)
-        pages = [asyncio.ensure_future(sign(workers, LARGE)) for _ in range(2 * (phase != "idle"))]
-        if phase == "signing":
-            pages.insert(0, asyncio.ensure_future(sign(workers, odd("nap"))))
-        await asyncio.sleep(0.05)
-        if phase == "answering":  # the answer does not fit into the socket, and nobody reads it
-            text = workers.ask(ExtractText(URL, None, whole=True), str, LARGE)
-            pages.append(asyncio.ensure_future(text))  # type: ignore[arg-type]
-            await asyncio.gather(*pages[:2])
-            time.sleep(1)
-        act(pid)
-        pages.append(asyncio.ensure_future(sign(workers)))
-        return await all_of(*pages)
-
-    assert set(asyncio.run(sign_all())) == {""}
+    (pid,) = pids(workers)
+    if phase == "receiving":  # a stopped process receives the first part of a page only
+        stop(pid)
+    pages = [asyncio.ensure_future(sign(workers, LARGE)) for _ in range(2 * (phase != "idle"))]
+    if phase == "signing":
+        pages.insert(0, asyncio.ensure_future(sign(workers, odd("nap"))))
+    await asyncio.sleep(0.05)
+    if phase == "answering":  # the answer does not fit into the socket, and nobody reads it
+        text = workers.ask(ExtractText(URL, None, whole=True), str, LARGE)
+        pages.append(asyncio.ensure_future(text))  # type: ignore[arg-type]
+        await asyncio.gather(*pages[:2])
+        time.sleep(1)
+    act(pid)
+    pages.append(asyncio.ensure_future(sign(workers)))
+    assert set(await all_of(*pages)) == {""}
 
 
-def test_slow_pages_in_a_row_do_not_make_their_worker_count_as_silent(workers: Workers, log: Log) -> None:
+async def test_slow_pages_in_a_row_do_not_make_their_worker_count_as_silent(workers: Workers, log: Log) -> None:
     workers.silence_seconds = 1.0
-
-    async def sign_all() -> list[str]:
-        return await all_of(*(sign(workers, odd("nap")) for _ in range(8)))
-
-    assert asyncio.run(sign_all()) == 8 * [""]
+    assert await all_of(*(sign(workers, odd("nap")) for _ in range(8))) == 8 * [""]
     assert log.counts == []
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="it is known on Linux only which process is stopped")
-def test_a_worker_that_is_stopped_is_replaced_sooner_than_one_that_is_silent(
+async def test_a_worker_that_is_stopped_is_replaced_sooner_than_one_that_is_silent(
     workers: Workers, log: Log, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(supervision, "STOPPED_SECONDS", 0.0)
     monkeypatch.setattr(supervision, "_LOOK_SECONDS", 0.02)
-
-    async def sign_all() -> None:
-        (pid,) = pids(workers)
-        assert await all_of(sign(workers, odd("nap"))) == [""]
-        assert pids(workers) == [pid]
-        stop(pid)
-        began = time.monotonic()
-        assert await all_of(sign(workers)) == [""]
-        assert time.monotonic() - began < workers.silence_seconds / 2
-        assert not still_running([pid])
-
-    asyncio.run(sign_all())
+    (pid,) = pids(workers)
+    assert await all_of(sign(workers, odd("nap"))) == [""]
+    assert pids(workers) == [pid]
+    stop(pid)
+    began = time.monotonic()
+    assert await all_of(sign(workers)) == [""]
+    assert time.monotonic() - began < workers.silence_seconds / 2
+    assert not still_running([pid])
     (line,) = log.lines
     assert f"no longer answers; pages that it had: {URL} (tried again)" in line
 
 
-def test_while_workers_die_often_pages_are_not_signed(
+def count_deaths(workers: Workers, number: int) -> None:
+    for _ in range(number):
+        workers.count_death()
+
+
+async def test_while_workers_die_often_pages_are_not_signed(
     workers: Workers, log: Log, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def sign_all() -> None:
-        for _ in range(MAX_DEATHS - 3):
-            workers.count_death()
-        outcomes = await all_of(*(sign(workers, odd("crash")) for _ in range(4)))
-        assert outcomes == [DIED, *3 * [PAUSED]]
-        assert await all_of(sign(workers)) == [PAUSED]
-        assert pids(workers) == []
-        (line,) = [line for line in log.lines if not line.startswith("The worker process")]
-        assert (
-            line
-            == "5 workers have died within a minute: for a minute none is started. Without one, pages pass unchecked"
-        )
-        monkeypatch.setattr(workers, "_resumes", 0.0)
-        assert await all_of(sign(workers)) == [""]
-
-    asyncio.run(sign_all())
+    count_deaths(workers, MAX_DEATHS - 3)
+    assert await all_of(*(sign(workers, odd("crash")) for _ in range(4))) == [DIED, *3 * [PAUSED]]
+    assert await all_of(sign(workers)) == [PAUSED]
+    assert pids(workers) == []
+    (line,) = [line for line in log.lines if not line.startswith("The worker process")]
+    assert (
+        line == "5 workers have died within a minute: for a minute none is started. Without one, pages pass unchecked"
+    )
+    monkeypatch.setattr(workers, "_resumes", 0.0)
+    assert await all_of(sign(workers)) == [""]
 
 
 @quickly
-def test_a_page_that_takes_too_long_is_no_death_that_keeps_others_from_being_signed(workers: Workers) -> None:
-    for _ in range(MAX_DEATHS - 1):
-        workers.count_death()
-    assert asyncio.run(all_of(sign(workers, odd("sleep")), sign(workers))) == [NOT_IN_TIME, ""]
+async def test_a_page_that_takes_too_long_is_no_death_that_keeps_others_from_being_signed(workers: Workers) -> None:
+    count_deaths(workers, MAX_DEATHS - 1)
+    assert await all_of(sign(workers, odd("sleep")), sign(workers)) == [NOT_IN_TIME, ""]
 
 
-@pytest.mark.parametrize("workers", [{"processes": 2}], indirect=True)
-def test_while_one_worker_dies_often_the_other_one_signs_all_pages(workers: Workers) -> None:
-    async def sign_all() -> None:
-        first, second = pids(workers)
-        for _ in range(MAX_DEATHS - 1):
-            workers.count_death()
-        kill(first)
-        assert await all_of(sign(workers)) == [PAUSED]
-        assert await all_of(*(sign(workers) for _ in range(4))) == 4 * [""]
-        assert pids(workers) == [second]
-
-    asyncio.run(sign_all())
+@two_processes
+async def test_while_one_worker_dies_often_the_other_one_signs_all_pages(workers: Workers) -> None:
+    first, second = pids(workers)
+    count_deaths(workers, MAX_DEATHS - 1)
+    kill(first)
+    assert await all_of(sign(workers)) == [PAUSED]
+    assert await all_of(*(sign(workers) for _ in range(4))) == 4 * [""]
+    assert pids(workers) == [second]
 
 
-def test_while_workers_die_often_claims_and_the_run_are_ended_nevertheless(
+async def test_while_workers_die_often_claims_and_the_run_are_ended_nevertheless(
     workers: Workers, log: Log, tmp_path: Path
 ) -> None:
-    async def end() -> None:
-        decision = await decide(workers)
-        for _ in range(MAX_DEATHS):
-            workers.count_death()
-        kill(*pids(workers))
-        assert await all_of(sign(workers)) == [PAUSED]
-        assert await workers.end_claim(decision, settled=True) is True
-        assert await all_of(sign(workers)) == [PAUSED]
-        kill(*pids(workers))
-        while pids(workers):
-            await asyncio.sleep(0.01)
-        await workers.close(finished=True)
-
-    asyncio.run(end())
+    decision = await decide(workers)
+    count_deaths(workers, MAX_DEATHS)
+    kill(*pids(workers))
+    assert await all_of(sign(workers)) == [PAUSED]
+    assert await workers.end_claim(decision, settled=True) is True
+    assert await all_of(sign(workers)) == [PAUSED]
+    kill(*pids(workers))
+    while pids(workers):
+        await asyncio.sleep(0.01)
+    await workers.close(finished=True)
     assert not [line for line in log.lines if "could not be recorded" in line]
     with Deduplicator.open(tmp_path / "index", ODD_CONFIG) as opened:
         assert opened.check(f"{URL}copy", GOOD, scope="").verdict == "duplicate"
 
 
-def test_a_worker_that_no_longer_starts_lets_pages_pass(workers: Workers, monkeypatch: pytest.MonkeyPatch) -> None:
-    (pid,) = pids(workers)
-    monkeypatch.setattr(sys, "executable", "/bin/false")
-    kill(pid)
-    assert set(asyncio.run(all_of(*(sign(workers) for _ in range(3))))) == {PAUSED}
-    asyncio.run(asyncio.wait_for(workers.close(finished=True), 10))
-
-
-def test_a_worker_that_never_becomes_ready_lets_pages_pass(
-    workers: Workers, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+@pytest.mark.parametrize(("program", "reason"), [("exit 1", PAUSED), ("exec sleep 600", NOT_IN_TIME)])
+async def test_a_worker_that_does_not_become_ready_lets_pages_pass(
+    program: str, reason: str, workers: Workers, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    (pid,) = pids(workers)
-    silent = tmp_path / "silent"
-    silent.write_text("#!/bin/sh\nexec sleep 600\n")
-    silent.chmod(0o700)
-    monkeypatch.setattr(sys, "executable", str(silent))
+    interpreter = tmp_path / "interpreter"
+    interpreter.write_text(f"#!/bin/sh\n{program}\n")
+    interpreter.chmod(0o700)
+    monkeypatch.setattr(sys, "executable", str(interpreter))
     workers.silence_seconds = 0.2
-    kill(pid)
-    assert asyncio.run(all_of(*(sign(workers) for _ in range(3)))) == 3 * [NOT_IN_TIME]
-
-
-@pytest.mark.skipif(not hasattr(os, "memfd_create"), reason="the system has no files in memory")
-def test_workers_need_no_temporary_directory(tmp_path: Path, log: Log, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tempfile.tempdir", "/missing")
-    workers = open_workers(tmp_path, log, replace(ODD_CONFIG, timeout=SHORT))
-    assert asyncio.run(all_of(sign(workers), sign(workers, odd("sleep")), sign(workers))) == ["", NOT_IN_TIME, ""]
-    workers.kill()
+    kill(*pids(workers))
+    assert await all_of(*(sign(workers) for _ in range(3))) == 3 * [reason]
+    await asyncio.wait_for(workers.close(finished=True), 10)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="limits the files of a running process")
-def test_pages_are_signed_in_time_when_no_file_can_be_written(tmp_path: Path, log: Log, monkeypatch: Any) -> None:
-    monkeypatch.delattr(os, "memfd_create")
+@pytest.mark.parametrize("lacking", ["a temporary directory", "room for files"])
+async def test_workers_need_no_temporary_directory_and_no_room_for_files(
+    lacking: str, tmp_path: Path, log: Log, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if lacking == "a temporary directory":
+        monkeypatch.setattr("tempfile.tempdir", "/missing")
+    else:
+        monkeypatch.delattr(os, "memfd_create")
     workers = open_workers(tmp_path, log, replace(ODD_CONFIG, timeout=SHORT))
-    (pid,) = pids(workers)
-    resource.prlimit(pid, resource.RLIMIT_FSIZE, (0, 0))
-    assert asyncio.run(all_of(sign(workers), sign(workers, odd("sleep")), sign(workers))) == ["", NOT_IN_TIME, ""]
+    if lacking == "room for files":
+        resource.prlimit(pids(workers)[0], resource.RLIMIT_FSIZE, (0, 0))
+    assert await all_of(sign(workers), sign(workers, odd("sleep")), sign(workers)) == ["", NOT_IN_TIME, ""]
     workers.kill()
 
 
@@ -328,92 +299,56 @@ def test_an_extractor_that_only_this_process_can_import_is_an_error(log: Log, tm
         open_workers(tmp_path, log, Config(tokenizer="bigrams", extractor="__main__.extract"))
 
 
-def hide_index(directory: Path) -> None:
-    (directory / "index").rename(directory / "moved")
-    (directory / "index").write_text("a file")
-
-
-def test_it_is_logged_why_a_worker_that_died_cannot_be_replaced(workers: Workers, log: Log, tmp_path: Path) -> None:
-    async def replace_in_vain() -> None:
-        (pid,) = pids(workers)
-        hide_index(tmp_path)
-        kill(pid)
-        with pytest.raises(IndexUnusable):
-            await sign(workers)
-        (tmp_path / "index").unlink()
-        (tmp_path / "moved").rename(tmp_path / "index")
-        with pytest.raises(IndexUnusable):
-            await sign(workers)  # it is not tried again at once
-        workers._supervised[0]._opens_again = 0.0
-        await sign(workers)
-
-    asyncio.run(replace_in_vain())
-    assert any(line.startswith("The index cannot be opened: ") for line in log.lines)
-
-
-@pytest.mark.parametrize("workers", [{"processes": 0}], indirect=True)
-def test_an_index_that_cannot_be_opened_again_on_the_event_loop_is_reported_once(
-    workers: Workers, log: Log, tmp_path: Path
+async def test_an_error_that_ends_a_worker_is_shown(
+    capfd: pytest.CaptureFixture[str], log: Log, tmp_path: Path
 ) -> None:
-    async def open_in_vain() -> None:
-        await sign(workers)
-        (tmp_path / "index").rename(tmp_path / "moved")
-        workers._supervised[0].end()
-        reason = f"The index in {tmp_path / 'index'} was deleted or replaced."
-        assert await all_of(*(sign(workers) for _ in range(3))) == 3 * [reason]
-        (tmp_path / "moved").rename(tmp_path / "index")
-        workers._supervised[0]._opens_again = 0.0
-        await sign(workers)
-        assert log.lines == [f"The index cannot be opened: {reason}"]
-
-    asyncio.run(open_in_vain())
-
-
-def test_an_error_that_ends_a_worker_is_shown(capfd: pytest.CaptureFixture[str], log: Log, tmp_path: Path) -> None:
     workers = open_workers(tmp_path, log)
-
-    async def send_nonsense() -> None:
-        await sign(workers)
-        workers._supervised[0]._send(1, Task("no job", b"", asyncio.Future()))  # type: ignore[arg-type]
-        await sign(workers)
-        workers.kill()
-
-    asyncio.run(send_nonsense())
+    await sign(workers)
+    workers._supervised[0]._send(1, Task("no job", b"", asyncio.Future()))  # type: ignore[arg-type]
+    await sign(workers)
+    workers.kill()
     (line,) = log.lines
     assert "has ended with exit status 1" in line
     assert "msgspec.ValidationError: " in capfd.readouterr().err
 
 
-@pytest.mark.parametrize("there", ["nothing", "another index", "a copy", "its lock file only"])
-def test_a_worker_that_replaces_another_one_joins_only_the_index_of_its_run(
-    there: str, workers: Workers, tmp_path: Path
+PLACES = ("nothing", "another index", "a copy", "its lock file only", "a file")
+
+
+@pytest.mark.parametrize(
+    ("there", "workers"), [*((there, {}) for there in PLACES), ("nothing", {"processes": 0})], indirect=["workers"]
+)
+async def test_a_worker_that_replaces_another_one_joins_only_the_index_of_its_run_and_it_is_logged_why_it_cannot(
+    there: str, workers: Workers, log: Log, tmp_path: Path
 ) -> None:
     index, moved = tmp_path / "index", tmp_path / "moved"
-
-    async def move_away_and_back() -> None:
-        decision = await decide(workers)
-        assert await workers.end_claim(decision, settled=True)
-        index.rename(moved)
-        if there == "another index":
-            Deduplicator.open(index, ODD_CONFIG).close()
-        elif there == "a copy":
-            shutil.copytree(moved, index)
-        elif there == "its lock file only":
-            index.mkdir()
-            (lock,) = moved.glob("run-*.lock")
-            (index / lock.name).hardlink_to(lock)
-        before = sorted(index.glob("*"))
-        kill(*pids(workers))
-        with pytest.raises(IndexGone, match="was deleted or replaced"):
-            await decide(workers, url=f"{URL}copy")
-        assert sorted(index.glob("*")) == before
-        if index.exists():
-            shutil.rmtree(index)
-        moved.rename(index)
-        workers._supervised[0]._opens_again = 0.0
-        assert (await decide(workers, url=f"{URL}copy")).duplicate_of == URL
-
-    asyncio.run(move_away_and_back())
+    decision = await decide(workers)
+    assert await workers.end_claim(decision, settled=True)
+    index.rename(moved)
+    if there == "another index":
+        Deduplicator.open(index, ODD_CONFIG).close()
+    elif there == "a copy":
+        shutil.copytree(moved, index)
+    elif there == "its lock file only":
+        index.mkdir()
+        (lock,) = moved.glob("run-*.lock")
+        (index / lock.name).hardlink_to(lock)
+    elif there == "a file":
+        index.write_text("a file")
+    before = sorted(index.glob("*"))
+    workers._supervised[0].end()
+    reason, *others = await all_of(*(sign(workers) for _ in range(3)))
+    assert others == 2 * [reason]
+    assert "was deleted or replaced" in reason
+    assert sorted(index.glob("*")) == before
+    if index.is_dir():
+        shutil.rmtree(index)
+    index.unlink(missing_ok=True)
+    moved.rename(index)
+    assert await all_of(sign(workers)) == [reason], "it is not tried again at once"
+    assert log.lines == [f"The index cannot be opened: {reason}"]
+    workers._supervised[0]._opens_again = 0.0
+    assert (await decide(workers, url=f"{URL}copy")).duplicate_of == URL
 
 
 # Texts
@@ -423,7 +358,9 @@ def response(body: bytes = GOOD) -> HtmlResponse:
     return HtmlResponse("http://example.com/", body=body)
 
 
-def test_the_text_of_a_page_is_extracted_once_in_a_process(workers: Workers, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_text_of_a_page_is_extracted_once_in_a_process(
+    workers: Workers, monkeypatch: pytest.MonkeyPatch
+) -> None:
     jobs: list[Any] = []
     ask = workers.ask
 
@@ -432,97 +369,78 @@ def test_the_text_of_a_page_is_extracted_once_in_a_process(workers: Workers, mon
         return await ask(job, *args)
 
     monkeypatch.setattr(workers, "ask", ask_and_keep)
-
-    async def extract_twice() -> tuple[str, ...]:
-        page = response()
-        return (*await asyncio.gather(main_text(page), main_text(page)), await main_text(page))
-
-    assert set(asyncio.run(extract_twice())) == {extract_with_trafilatura(parse(GOOD))}
+    page = response()
+    texts = {*await asyncio.gather(main_text(page), main_text(page)), await main_text(page)}
+    assert texts == {extract_with_trafilatura(parse(GOOD))}
     assert jobs == [ExtractText(URL, "utf-8", whole=False)]
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="memory is limited on Linux only")
-def test_the_text_of_a_page_that_takes_too_much_memory_is_an_error(workers: Workers) -> None:
-    async def extract() -> None:
-        (pid,) = pids(workers)
-        await main_text(response())
-        now = resource.getpagesize() * int(Path(f"/proc/{pid}/statm").read_text().split()[0])
-        resource.prlimit(pid, resource.RLIMIT_AS, (now + (120 << 20), resource.RLIM_INFINITY))
-        with pytest.raises(SigningError):
-            await main_text(response(24 * LARGE))
-        assert pids(workers) == [pid]
-
-    asyncio.run(extract())
-
-
-def test_while_processes_die_often_no_text_is_extracted(workers: Workers) -> None:
-    """Not in the crawl's process either, which the page may end: its callback fails, and it represents no page."""
-    for _ in range(MAX_DEATHS):
-        workers.count_death()
+async def test_the_text_of_a_page_that_takes_too_much_memory_is_an_error(workers: Workers) -> None:
     (pid,) = pids(workers)
-    os.kill(pid, signal.SIGKILL)
+    await main_text(response())
+    now = resource.getpagesize() * int(Path(f"/proc/{pid}/statm").read_text().split()[0])
+    resource.prlimit(pid, resource.RLIMIT_AS, (now + (120 << 20), resource.RLIM_INFINITY))
+    with pytest.raises(SigningError):
+        await main_text(response(24 * LARGE))
+    assert pids(workers) == [pid]
+
+
+async def test_while_processes_die_often_no_text_is_extracted(workers: Workers) -> None:
+    """Not in the crawl's process either, which the page may end: its callback fails, and it represents no page."""
+    count_deaths(workers, MAX_DEATHS)
+    kill(*pids(workers))
     with pytest.raises(NotSigned, match="too often"):
-        asyncio.run(main_text(response()))
+        await main_text(response())
 
 
-def test_texts_are_made_while_no_worker_can_open_the_index(workers: Workers, tmp_path: Path) -> None:
-    async def make_texts() -> tuple[str, OwnText]:
-        return await main_text(response()), await own_text(response())
-
-    async def make_without_index() -> None:
-        before = await make_texts()
-        hide_index(tmp_path)
-        kill(*pids(workers))
-        assert await make_texts() == before
-        assert pids(workers) == []
-
-    asyncio.run(make_without_index())
+def hide_index(directory: Path) -> None:
+    (directory / "index").rename(directory / "moved")
+    (directory / "index").write_text("a file")
 
 
-def test_a_page_that_ends_its_worker_has_no_text_if_no_other_can_open_the_index(
+async def test_texts_are_made_while_no_worker_can_open_the_index(workers: Workers, tmp_path: Path) -> None:
+    before = await main_text(response()), await own_text(response())
+    hide_index(tmp_path)
+    kill(*pids(workers))
+    assert (await main_text(response()), await own_text(response())) == before
+    assert pids(workers) == []
+
+
+async def test_a_page_that_ends_its_worker_has_no_text_if_no_other_can_open_the_index(
     workers: Workers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It must not end the crawl's process."""
     monkeypatch.setattr(workerprocess, "_REAP_SECONDS", 0.01)
-
-    async def extract() -> None:
-        hide_index(tmp_path)
-        (worker,) = workers._supervised
-        assert worker.child is not None
-        stop(worker.child.pid)
-        text = asyncio.ensure_future(main_text(response()))
-        while not worker.tasks:
-            await asyncio.sleep(0)
-        worker.child.end_and_report()
-        assert await text == ""
-
-    asyncio.run(extract())
+    hide_index(tmp_path)
+    (worker,) = workers._supervised
+    assert worker.child is not None
+    stop(worker.child.pid)
+    text = asyncio.ensure_future(main_text(response()))
+    while not worker.tasks:
+        await asyncio.sleep(0)
+    worker.child.end_and_report()
+    assert await text == ""
 
 
 # The end
 
 
-def test_pages_that_wait_when_the_crawl_ends_are_not_signed(workers: Workers) -> None:
-    async def end() -> None:
-        waiting = [asyncio.ensure_future(sign(workers, body)) for body in (odd("sleep"), GOOD)]
-        await asyncio.sleep(0.1)
-        workers.kill()
-        assert await all_of(*waiting, sign(workers)) == [ENDED] * 3
-        assert find_workers() is None
-
-    asyncio.run(end())
+async def test_pages_that_wait_when_the_crawl_ends_are_not_signed(workers: Workers) -> None:
+    waiting = [asyncio.ensure_future(sign(workers, body)) for body in (odd("sleep"), GOOD)]
+    await asyncio.sleep(0.1)
+    workers.kill()
+    assert await all_of(*waiting, sign(workers)) == [ENDED] * 3
+    assert find_workers() is None
 
 
-def test_nothing_starts_a_worker_after_the_close(workers: Workers) -> None:
-    async def close() -> None:
-        decision = await decide(workers)
-        kill(*pids(workers))
-        await workers.close(finished=True)
-        with pytest.raises(IndexUnusable, match="is closed"):
-            workers.end_claim(decision, settled=True)
-        assert workerprocess._started_ahead == []
-
-    asyncio.run(close())
+async def test_nothing_starts_a_worker_after_the_close(workers: Workers) -> None:
+    decision = await decide(workers)
+    kill(*pids(workers))
+    await workers.close(finished=True)
+    with pytest.raises(IndexUnusable, match="is closed"):
+        workers.end_claim(decision, settled=True)
+    assert workerprocess._started_ahead == []
 
 
 def test_workers_do_not_keep_an_ended_crawl_in_memory(tmp_path: Path) -> None:
@@ -549,77 +467,52 @@ def test_the_worker_of_an_event_loop_that_has_ended_is_replaced(workers: Workers
 # Several
 
 
-@pytest.mark.parametrize("workers", [{"processes": 2}], indirect=True)
-def test_pages_are_signed_by_all_workers(workers: Workers) -> None:
-    async def sign_all() -> None:
-        sleeping = asyncio.ensure_future(sign(workers, odd("sleep") + b" " * len(LARGE)))
-        await asyncio.sleep(0)
-        assert await all_of(sign(workers), sign(workers)) == ["", ""]
-        assert not sleeping.done()
-        sleeping.cancel()
-
-    asyncio.run(sign_all())
+@two_processes
+async def test_pages_are_signed_by_all_workers(workers: Workers) -> None:
+    sleeping = asyncio.ensure_future(sign(workers, odd("sleep") + b" " * len(LARGE)))
+    await asyncio.sleep(0)
+    assert await all_of(sign(workers), sign(workers)) == ["", ""]
+    assert not sleeping.done()
+    sleeping.cancel()
 
 
-@pytest.mark.parametrize("workers", [{"processes": 2}], indirect=True)
-def test_all_workers_decide_by_what_each_of_them_has_stored(workers: Workers, tmp_path: Path) -> None:
-    async def decide_all() -> None:
-        pages = [html(prose(number)) for number in range(8)]
-        kept = await asyncio.gather(*(decide(workers, page, f"{URL}{at}") for at, page in enumerate(pages)))
-        assert {decision.verdict for decision in kept} == {"new"}
-        assert len({decision.claim for decision in kept}) == 8
-        assert len({decision.claim >> 32 for decision in kept}) == 2
-        ended = await asyncio.gather(*(workers.end_claim(decision, settled=True) for decision in kept))
-        assert ended == 8 * [True]
-        copies = await asyncio.gather(*(decide(workers, page, f"{URL}copy/{at}") for at, page in enumerate(pages)))
-        assert {decision.verdict for decision in copies} == {"duplicate"}
-        await workers.close(finished=True)
-
-    asyncio.run(decide_all())
+@two_processes
+async def test_all_workers_decide_by_what_each_has_stored_and_store_the_addresses_of_duplicates_at_the_end(
+    workers: Workers, tmp_path: Path
+) -> None:
+    pages = [html(prose(number)) for number in range(8)]
+    kept = await asyncio.gather(*(decide(workers, page, f"{URL}{at}") for at, page in enumerate(pages)))
+    assert {decision.verdict for decision in kept} == {"new"}
+    assert len({decision.claim for decision in kept}) == 8
+    assert len({decision.claim >> 32 for decision in kept}) == 2
+    ended = await asyncio.gather(*(workers.end_claim(decision, settled=True) for decision in kept))
+    assert ended == 8 * [True]
+    copies = await asyncio.gather(*(decide(workers, page, f"{URL}copy/{at}") for at, page in enumerate(pages)))
+    assert {decision.verdict for decision in copies} == {"duplicate"}
+    await workers.close(finished=True)
     with Deduplicator.open(tmp_path / "index", ODD_CONFIG) as index:
-        assert len(index) == 8
+        also_at = {record.page.url: record.also_at for record in index.index.records()}
+    assert also_at == {f"{URL}{at}": (f"{URL}copy/{at}",) for at in range(8)}
 
 
-@pytest.mark.parametrize("workers", [{"processes": 2}], indirect=True)
-def test_the_addresses_of_duplicates_are_stored_at_the_end_by_each_worker(workers: Workers, tmp_path: Path) -> None:
-    copies = [f"{URL}copy/{number}" for number in range(4)]
-
-    async def drop_copies() -> None:
-        kept = await decide(workers)
-        assert await workers.end_claim(kept, settled=True) is True
-        dropped = await asyncio.gather(*(decide(workers, url=url) for url in copies))
-        assert {decision.verdict for decision in dropped} == {"duplicate"}
-        await workers.close(finished=True)
-
-    asyncio.run(drop_copies())
-    with Deduplicator.open(tmp_path / "index", ODD_CONFIG) as opened:
-        (record,) = opened.index.records()
-    assert sorted(record.also_at) == copies
+async def test_the_place_of_an_abandoned_page_is_free(workers: Workers) -> None:
+    waiting = asyncio.ensure_future(decide(workers))
+    await asyncio.sleep(0)
+    waiting.cancel()
+    while (decision := await decide(workers, url=f"{URL}again")).reason == BEING_HANDLED:
+        await asyncio.sleep(0.01)
+    assert decision.verdict == "new"
 
 
-def test_the_place_of_an_abandoned_page_is_free(workers: Workers) -> None:
-    async def abandon() -> None:
-        waiting = asyncio.ensure_future(decide(workers))
-        await asyncio.sleep(0)
-        waiting.cancel()
-        while (decision := await decide(workers, url=f"{URL}again")).reason == BEING_HANDLED:
-            await asyncio.sleep(0.01)
-        assert decision.verdict == "new"
-
-    asyncio.run(abandon())
-
-
-def test_it_is_no_error_if_the_workers_end_before_the_place_of_an_abandoned_page_is_free(workers: Workers) -> None:
+async def test_it_is_no_error_if_the_workers_end_before_the_place_of_an_abandoned_page_is_free(
+    workers: Workers,
+) -> None:
     errors: list[Any] = []
-
-    async def abandon() -> None:
-        asyncio.get_running_loop().set_exception_handler(lambda _, context: errors.append(context))
-        workers.release_abandoned(await decide(workers))
-        workers.kill()
-        await asyncio.sleep(0)
-        gc.collect()
-
-    asyncio.run(abandon())
+    asyncio.get_running_loop().set_exception_handler(lambda _, context: errors.append(context))
+    workers.release_abandoned(await decide(workers))
+    workers.kill()
+    await asyncio.sleep(0)
+    gc.collect()
     assert not errors
 
 

@@ -1,25 +1,22 @@
 from __future__ import annotations
 
 import random
-import re
 from collections import Counter
 from dataclasses import replace
 from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from crawler_dedup import Config, SignedPage
 from crawler_dedup.inspection.inspectedpage import InspectedPage, apply_rules, compare_signatures, inspect_page
 from crawler_dedup.rules import table
 from crawler_dedup.rules.pair import Pair
 from crawler_dedup.rules.sites import UNKNOWN_SITE
-from crawler_dedup.signedpage import PageKind, Trait
+from crawler_dedup.signedpage import Trait
 from crawler_dedup.signing.schemes import NAMES, Agreement
 from crawler_dedup.signing.signer import Signer
-from tests.support.crawling import article, words
+from tests.support.crawling import article
 from tests.support.prose import html, prose
 from tests.support.signedpages import MAX_DISTANCE, SIMHASH, block, kept, links, new, thin
 
@@ -162,84 +159,3 @@ def test_a_page_is_signed_as_the_crawl_signs_it(text: str) -> None:
     signed, main_text = SIGNER.sign("http://a.org/1", text.encode(), encoding=None, key=None, scope="")
     examined = examine(text)
     assert (examined.page, examined.text) == (signed, main_text or "")
-
-
-PLACES = ("nav", "aside", "footer", "header", "main", "article", "section", "div", "menu", "dialog", "li", "td", "form")
-
-
-@st.composite
-def documents(draw: st.DrawFn) -> tuple[str, list[str]]:
-    """Return HTML and its visible paragraphs, some of which occur twice."""
-    shown: list[str] = []
-    body = ""
-    for number in range(draw(st.integers(1, 8))):
-        text = " ".join(words(draw(st.integers(number, 9)), draw(st.integers(1, 60))))
-        outer, inner = draw(st.sampled_from(PLACES)), draw(st.sampled_from(PLACES))
-        content = f'<p><a href="/{number}">{text}</a></p>' if draw(st.booleans()) else f"<p>{text}</p>"
-        body += (
-            f"<{outer}><{inner}>{content}</{inner}></{outer}>"
-            if draw(st.booleans())
-            else f"<{outer}>{content}</{outer}>"
-        )
-        shown.append(text)
-    return f"<html><body>{body}</body></html>", shown
-
-
-@given(documents())
-def test_text_and_what_is_beside_it_together_are_all_visible_text(document: tuple[str, list[str]]) -> None:
-    source, shown = document
-    examined = examine(source)
-    counted = Counter([*examined.text.splitlines(), *examined.beside])
-    # A long paragraph is listed once, also if it is part of a longer one of the main text.
-    assert all(text in counted or text in examined.text for text in shown)
-    assert set(counted) <= set(shown)
-    assert {text: count for text, count in counted.items() if len(text) < 40} == Counter(
-        text for text in shown if len(text) < 40
-    )
-
-
-def test_text_after_an_early_end_of_the_page_is_beside_the_main_text() -> None:
-    examined = examine(f"{article(1)}<div>below the end</div><nav>Menu</nav>")
-    assert examined.beside == ("below the end", "Menu")
-
-
-def test_hidden_text_is_not_listed_beside_the_main_text() -> None:
-    for hidden in ["<script>var x = 1</script>", "<style>p {}</style>", "<!-- remark -->", "<template>t</template>"]:
-        assert examine(article(1).replace("<nav></nav>", hidden)).beside == ()
-
-
-def test_text_that_another_extractor_takes_is_not_beside_it() -> None:
-    signer = Signer(Config(tokenizer="bigrams", extractor="trafilatura"))
-    listed = f"<ul><li>{prose(4, 2)}</li><li>{prose(5, 2)}</li></ul>"
-    source = article(1, frame="Home News").replace("</article>", f"{listed}</article>")
-    examined = examine(source, signer=signer)
-    assert "Home News" in examined.beside
-    # Every paragraph on one side only.
-    for text in re.findall(r"<(?:p|li)>(.+?)</(?:p|li)>", source):
-        is_in_text = " ".join(text.split()) in " ".join(examined.text.split())
-        assert is_in_text is not (" ".join(text.split()) in examined.beside)
-
-
-# The tokens
-
-
-def test_the_tokens_that_differ_are_those_of_one_page_alone() -> None:
-    first = examine(f"<p>{' '.join(words(1))} giraffe zebra zebra</p>")
-    second = examine(f"<p>{' '.join(words(1))} llama</p>")
-    assert first.tokens_missing_in(second) == [("zebra", 2), ("giraffe", 1)]
-    assert second.tokens_missing_in(first) == [("llama", 1)]
-    assert first.tokens_missing_in(first) == []
-
-
-def test_boilerplate_of_a_text_page_is_not_compared() -> None:
-    first, second = (examine(article(1, frame=frame)) for frame in ("zebra", "giraffe"))
-    assert first.tokens_missing_in(second) == second.tokens_missing_in(first) == []
-
-
-def test_everything_on_a_thin_page_is_compared() -> None:
-    menu = "".join(f'<li><a href="/{number}">story {number}</a></li>' for number in range(9))
-    short = f'<div>zebra</div><p>{" ".join(words(1, 12))} <a href="/">on</a></p>'
-    for source in (f"<div>zebra</div><nav>llama</nav><ul>{menu}</ul>", short):
-        examined = examine(source)
-        assert examined.page.kind is PageKind.THIN
-        assert (examined.tokens["zebra"], examined.tokens["llama"]) == (1, 0), "menus are not compared"

@@ -15,9 +15,6 @@ from dataclasses import asdict
 from tests.support.walker import Walker, path_of
 
 class Spider(Walker):
-    def request(self, path):
-        return super().request(path, meta={"dedup_scope": path.split("/")[1]})
-
     def parse(self, response):
         yield {
             "path": path_of(response.url),
@@ -85,7 +82,8 @@ def test_every_page_that_scrapy_delivers_gets_a_verdict_and_reaches_the_callback
     }
     # Where it looks for a redirection in the page, Scrapy loses pages whose charset it cannot read, before they are ours.
     settings = {"DEDUP_ACTION": "mark", "DOWNLOAD_MAXSIZE": MOST, "LOG_LEVEL": "INFO", "METAREFRESH_ENABLED": False}
-    crawl = crawl_pages(tmp_path, pages, SPIDER, settings)
+    meta = {path: {"dedup_scope": path.split("/")[1]} for path in pages}
+    crawl = crawl_pages(tmp_path, pages, SPIDER, settings, meta=meta)
     lost = {note["path"]: note["error"] for note in crawl.notes}
     assert lost == {"/bomb/beyond": "IgnoreRequest", "/cut/": "ResponseDataLossError"}
     assert crawl.stats["finish_reason"] == "finished"

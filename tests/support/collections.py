@@ -18,8 +18,8 @@ import pyarrow.parquet as pq
 from crawler_dedup import Config, Decision, Deduplicator, Verdict
 from crawler_dedup.batch.apply import Applied, apply_decisions
 from crawler_dedup.batch.find import Report, find_duplicates
+from crawler_dedup.batch.formats.records import DEFAULT_COLUMNS, Columns
 from crawler_dedup.batch.output import CLUSTERS, KEPT
-from crawler_dedup.batch.readers.records import DEFAULT_COLUMNS, Columns
 from crawler_dedup.batch.sign import Signing, sign_collection
 from crawler_dedup.system.callbacks import Advance, ignore_progress
 from crawler_dedup.system.compression import zstd

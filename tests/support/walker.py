@@ -7,7 +7,7 @@ import importlib
 import json
 import os
 import sys
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -30,14 +30,25 @@ class Walker(scrapy.Spider):
     """Visits *paths* in their order, follows the links of the pages, and yields the fields of their responses.
 
     Spider sources derive from it: ``from tests.support.walker import Walker``.
+
+    Args:
+        meta: what the requests of some paths have as their meta.
+        follows: whether links are followed.
     """
 
     name = "walker"
 
-    def __init__(self, site: str, paths: Sequence[str] = (), **arguments: Any) -> None:
+    def __init__(
+        self,
+        site: str,
+        paths: Sequence[str] = (),
+        *,
+        meta: Mapping[str, dict[str, Any]] | None = None,
+        follows: bool = True,
+        **arguments: Any,
+    ) -> None:
         super().__init__(**arguments)
-        self.site = site
-        self.paths = paths
+        self.site, self.paths, self.meta, self.follows = site, paths, meta or {}, follows
         self.notes: list[Any] = []
 
     async def start(self) -> AsyncIterator[Any]:
@@ -45,11 +56,12 @@ class Walker(scrapy.Spider):
             yield self.request(path)
 
     def request(self, path: str, **arguments: Any) -> Request:
-        return Request(self.site + path, **{"errback": self.failed, "dont_filter": True, **arguments})
+        given = {"errback": self.failed, "dont_filter": True, "meta": self.meta.get(path, {}), **arguments}
+        return Request(self.site + path, **given)
 
     def parse(self, response: Response, **_: Any) -> Iterator[Any]:
         yield seen(response)
-        for link in response.css("a::attr(href)").getall() if hasattr(response, "text") else ():
+        for link in response.css("a::attr(href)").getall() if self.follows and hasattr(response, "text") else ():
             yield response.follow(link, errback=self.failed)
 
     async def download(self, request: Request) -> Response:

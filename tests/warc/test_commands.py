@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.commandline import invoke, json_lines, printed_text
+from tests.support.commandline import invoke, printed_text
 from tests.support.crawling import article, crawl_pages, html
 
 SENTENCE = (
@@ -53,10 +53,10 @@ def test_why_goes_on_without_files_that_cannot_be_read(crawled: Crawled, tmp_pat
     path.write_bytes(path.read_bytes()[:-100])
     result = invoke("why", crawled.url("/same"), index)
     assert f"{path} was not read to its end" in result.stderr
-    assert "With --fetch" in result.stdout
+    assert "Their texts are not stored" in result.stdout
     assert ORIGIN in invoke("why", crawled.url("/printed"), index).stdout
     path.unlink()
-    assert "With --fetch" in invoke("why", crawled.url("/printed"), index).stdout
+    assert "Their texts are not stored" in invoke("why", crawled.url("/printed"), index).stdout
 
 
 def test_judge_shows_and_saves_stored_pages(crawled: Crawled, tmp_path: Path) -> None:
@@ -74,41 +74,3 @@ def test_judge_saves_stored_pages_beside_the_stored_texts_of_kept_ones(tmp_path:
     assert ORIGIN in result.output
     saved = "".join(gzip.decompress(path.read_bytes()).decode() for path in (tmp_path / "index/judged").rglob("*.gz"))
     assert ORIGIN in saved
-
-
-def test_compare_reads_the_dropped_page_of_an_address(crawled: Crawled, tmp_path: Path) -> None:
-    kept = tmp_path / "kept.html"
-    kept.write_bytes(PAGES["/kept"].body)
-    words = ("compare", crawled.url("/printed"), kept, "--index", crawled.index, "--brief")
-    result = invoke(*words, status=1)
-    assert f"{crawled.url('/printed')} is read from the WARC files" in result.stderr
-    assert ORIGIN in result.stdout
-    assert "different: not covered" in result.stdout
-
-
-def test_replay_lists_what_other_settings_change_and_changes_nothing(crawled: Crawled) -> None:
-    before = (crawled.index / "data.mdb").read_bytes()
-    result = invoke("replay", crawled.index, "-s", "DEDUP_MAX_DISTANCE=0")
-    assert "2 dropped pages in WARC files; 2 are duplicates" in result.stderr
-    assert "1 × “alike” → new" in result.stdout
-    assert f"{crawled.url('/printed')} ← {crawled.url('/kept')}" in result.stdout
-    changes = json_lines("replay", crawled.index, "-s", f"DEDUP_NEVER_DROP={crawled.site}/", "--json")
-    assert [(change["url"], change["present"]["verdict"], change["other"]["verdict"]) for change in changes] == [
-        (crawled.url("/printed"), "duplicate", "new"),
-        (crawled.url("/same"), "duplicate", "new"),
-    ]
-    assert all(crawled.site in change["other"]["reason"] for change in changes)
-    assert json_lines("replay", crawled.index, "-s", "DEDUP_MAX_DISTANCE=7", "--json") == []
-    assert (crawled.index / "data.mdb").read_bytes() == before
-
-
-def test_replay_counts_pages_that_would_pass_now_apart(crawled: Crawled, tmp_path: Path) -> None:
-    index = shutil.copytree(crawled.index, tmp_path / "index")
-    invoke("keep", crawled.url("/same"), "--index", index)
-    assert "2 dropped pages in WARC files; 1 are" in invoke("replay", index, "-s", "DEDUP_MAX_DISTANCE=0").stderr
-
-
-@pytest.mark.parametrize("setting", ["DEDUP_SCOPE=domain", "DEDUP_SCHEME=exact", "DEDUP_MIN_FEATURES=3"])
-def test_replay_refuses_settings_that_need_the_texts_of_kept_pages(crawled: Crawled, setting: str) -> None:
-    result = invoke("replay", crawled.index, "-s", setting, status=2)
-    assert "takes DEDUP_MAX_DISTANCE, DEDUP_NEVER_DROP, DEDUP_EXPIRE_DAYS" in result.stderr

@@ -4,9 +4,9 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from crawler_dedup.inspection.stored import StoredPages, id_of
+from crawler_dedup.inspection.dropped import StoredPages, id_of
 from crawler_dedup.journal.entry import VERSION
-from crawler_dedup.warc.droppedpage import Drop, DroppedPage, read_directory, to_warc
+from crawler_dedup.warc.droppedpage import Drop, DroppedPage, find_files, read_pages, to_warc
 from crawler_dedup.warc.writer import WarcWriter
 
 DROP = Drop(
@@ -37,10 +37,15 @@ def write(directory: Path, pages: list[DroppedPage] = PAGES) -> Path:
     return max(directory.glob("dropped-*"))
 
 
+def read_files(directory: Path, problems: list[str]) -> list[DroppedPage]:
+    """Read the pages in all files of *directory*."""
+    return [page for path in find_files(directory) for page, _ in read_pages(path, problems)]
+
+
 def test_what_was_written_is_read(tmp_path: Path) -> None:
     write(tmp_path)
     problems: list[str] = []
-    assert [*read_directory(tmp_path, problems)] == PAGES
+    assert read_files(tmp_path, problems) == PAGES
     assert problems == []
 
 
@@ -52,7 +57,7 @@ def test_a_file_that_is_cut_off_anywhere_is_read_up_to_there_and_so_are_others(t
     for size in range(0, len(whole), 7):
         cut_off.write_bytes(whole[:size])
         of_size: list[str] = []
-        *read, last = read_directory(tmp_path, of_size)
+        *read, last = read_files(tmp_path, of_size)
         assert last == PAGES[0]
         assert read == PAGES[: len(read)]
         assert len(of_size) <= 1
@@ -66,14 +71,14 @@ def test_a_file_that_is_cut_off_anywhere_is_read_up_to_there_and_so_are_others(t
 def test_a_directory_without_files_and_files_of_others_have_no_pages(tmp_path: Path) -> None:
     (tmp_path / "dropped-20261120T100000000000Z-00000abc-site.warc.gz").write_bytes(b"no WARC file at all" * 9)
     problems: list[str] = []
-    assert [*read_directory(tmp_path, problems)] == []
+    assert read_files(tmp_path, problems) == []
     assert len(problems) == 1
 
 
 def test_pages_of_another_version_are_not_read(tmp_path: Path) -> None:
     write(tmp_path, [DroppedPage(replace(DROP, version=VERSION + 1), (), b"x")])
     problems: list[str] = []
-    assert [*read_directory(tmp_path, problems)] == []
+    assert read_files(tmp_path, problems) == []
     assert "another version" in problems[0]
 
 

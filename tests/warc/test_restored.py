@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from crawler_dedup.warc.droppedpage import read_directory
+from crawler_dedup.warc.droppedpage import find_files, read_pages
 from crawler_dedup.warc.writer import WarcWriter
 from tests.support.commandline import invoke, restorations_left
 from tests.support.crawling import Crawl, Site, article, html, run_script
@@ -97,7 +97,7 @@ def test_a_response_to_a_post_is_not_that_to_a_get(tmp_path: Path) -> None:
     other = SPIDER.replace('method="POST" if "post" in path else "GET"', "dont_filter=False")
     with Site(PAGES) as site:
         drop_and_restore(tmp_path, site)
-        stored = [*read_directory(tmp_path / "index", [])]
+        stored = [page for path in find_files(tmp_path / "index") for page, _ in read_pages(path, [])]
         next((tmp_path / "index").glob("dropped-*")).unlink()
         writer = WarcWriter(tmp_path / "index", 10**9, 1, "walker", lambda _: None)
         for page in stored:

@@ -56,23 +56,6 @@ def test_nothing_remains_of_a_removed_work_and_its_number_is_not_used_again(tmp_
         assert work.id not in [other.id for other in library.works()]
 
 
-def test_an_exported_library_finds_the_same_when_it_is_imported(tmp_path: Path) -> None:
-    directory = make_library(tmp_path / "works")
-    with closing(Library(directory)) as library:
-        library.export(tmp_path / "file")
-    with (
-        closing(Library(tmp_path / "file")) as exported,
-        closing(Library(tmp_path / "copy", writable=True)) as library,
-        closing(Library(directory)) as original,
-    ):
-        for signed in exported.signed_works():
-            library.add(signed)
-        assert [found.comparison for found in library.compare(PAGE)] == [
-            found.comparison for found in original.compare(PAGE)
-        ]
-        assert library.digests() == original.digests()
-
-
 def test_a_work_that_is_added_while_the_library_is_open_is_found(tmp_path: Path) -> None:
     directory = make_library(tmp_path / "works", {"tram.txt": WORKS["tram.txt"]})
     with closing(Library(directory)) as library:

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from crawler_dedup.batch import learning
 from crawler_dedup.batch.decide import PickedPages, PlacedDecision, RememberingMatcher, decide_pages
-from crawler_dedup.batch.learning import snapshot_site
+from crawler_dedup.batch.formats.records import Columns, PassedOver, read_fields
 from crawler_dedup.batch.neighbours import Places
-from crawler_dedup.batch.readers.records import Columns, PassedOver, read_fields
 from crawler_dedup.batch.shard import (
     COLUMNS,
     SCHEMA,
@@ -27,7 +27,6 @@ from crawler_dedup.batch.sign import sign_page
 from crawler_dedup.batch.spark.linking import Batches
 from crawler_dedup.config import Config
 from crawler_dedup.index.profiles import FrozenProfiles
-from crawler_dedup.rules.counts import SiteCounts
 from crawler_dedup.signing.signer import cached_signer
 
 SIGNED_COLUMNS = COLUMNS.partition(", ")[2].replace("ulong", "long")
@@ -81,16 +80,12 @@ def _make_batch(rows: Sequence[tuple[Any, ...]]) -> pa.RecordBatch:
 
 def learn_site(pages: pa.Table) -> pa.Table:
     """Learn one site from its *pages*; return a row with :data:`SITE_COLUMNS`."""
-    counts = SiteCounts()
-    for content in pages.sort_by("row")["page"].to_pylist():
-        page = decode_page(content)
-        counts.add(page)
-    site = snapshot_site(counts, page)
+    site = learning.learn_site(map(decode_page, pages.sort_by("row")["page"].to_pylist()))
     return pa.table([[site.key], [site.number], [site.counts], [site.snapshots[0][1]]], schema=_SITE)
 
 
 def decide_groups(
-    batches: Batches, *, matcher: RememberingMatcher, profiles: FrozenProfiles, order: str, memory: int
+    batches: Batches, *, matcher: RememberingMatcher, profiles: FrozenProfiles, order: str
 ) -> Iterator[pa.RecordBatch]:
     """Yield decisions about the rows of a partition, which has whole groups.
 
@@ -99,7 +94,6 @@ def decide_groups(
         matcher: the matcher, which has the scheme and the rules.
         profiles: what is known about the sites.
         order: in which order pages are decided (:data:`~crawler_dedup.batch.shard.ORDERS`); ``""``: by their rows.
-        memory: bytes that kept pages of a partition may take.
     """
     order_keys: list[Places] = [np.empty(0, dtype=np.int64)]
 
@@ -110,10 +104,10 @@ def decide_groups(
             rows = batch.column("row").to_numpy()
             yield StoredPages(rows, rows, batch.column("page").to_pylist())
 
-    with TemporaryFile() as picked, TemporaryFile() as kept:
+    with TemporaryFile() as picked:
         pages = PickedPages(picked, read())
         places = np.argsort(np.concatenate(order_keys), kind="stable")
-        decided = decide_pages(pages, places, (), matcher, profiles, kept, memory)
+        decided = decide_pages(pages, places, (), matcher, profiles)
         yield from make_batches((_values_of(decision, pages) for decision in decided), DECIDED, _DECISIONS)
 
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import IO
 from zipfile import ZipFile
 
-from crawler_dedup.batch.readers.records import REST_IS_DAMAGED, Columns, InputPage, PassedOver
-from crawler_dedup.batch.readers.warc import read_stream
-from crawler_dedup.batch.readers.warcrecords import DAMAGE
+from crawler_dedup.batch.formats import Added, Copied, LeftOut
+from crawler_dedup.batch.formats.records import REST_IS_DAMAGED, Columns, InputPage, PassedOver
+from crawler_dedup.batch.formats.warc import read_stream
+from crawler_dedup.batch.formats.warcrecords import DAMAGE
+from crawler_dedup.errors import DedupError
 
 _FOLDER = "archive/"
 _SUFFIXES = (".warc", ".warc.gz")
@@ -29,3 +32,10 @@ def read_pages(path: Path, columns: Columns, max_bytes: int) -> Iterator[InputPa
         raise
     except (*DAMAGE, NotImplementedError, RuntimeError):  # the last: a part is encrypted
         yield PassedOver(number, REST_IS_DAMAGED, str(path), is_bad=True)
+
+
+def copy_input(source: Path, target: IO[bytes], left_out: Mapping[int, LeftOut], added: Added) -> Copied:  # noqa: ARG001
+    """Raise :class:`DedupError`: no such files are written."""
+    raise DedupError(
+        f"{source}: WACZ files are not written: unpack them, and use the WARC files in their folder archive."
+    )

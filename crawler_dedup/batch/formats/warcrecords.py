@@ -7,12 +7,12 @@ import re
 import struct
 from collections.abc import Iterator
 from io import BytesIO
-from typing import IO, Protocol, cast
+from typing import IO, cast
 from zipfile import BadZipFile
 from zlib import error as ZlibError  # noqa: N812
 
-from crawler_dedup.batch.readers.gzipmembers import MAGIC, GzipMembers
-from crawler_dedup.batch.readers.http import END, Fields, parse_fields
+from crawler_dedup.batch.formats.gzipmembers import MAGIC, GzipMembers
+from crawler_dedup.batch.formats.http import END, Fields, parse_fields
 from crawler_dedup.system.compression import decompress, zstd
 
 DAMAGE = (OSError, ValueError, EOFError, BadZipFile, ZlibError, zstd.ZstdError)
@@ -33,32 +33,6 @@ _LONGEST_START = 100
 _EMPTY_LINES = re.compile(rb"[\r\n]*")
 _BETWEEN_RECORDS = re.compile(rb"[\r\n]*(?:\Z|WARC/\d)", re.IGNORECASE)
 _AFTER = 64  # bytes after a record that show whether it ends there
-
-
-class Source(Protocol):
-    """The decompressed content of a WARC file, in parts that begin with a record each.
-
-    Attributes:
-        damaged: the places in the file where something is damaged or missing.
-    """
-
-    damaged: list[int]
-
-    def read(self, size: int, /) -> bytes:
-        """Return content of the present part; ``b""`` at its end."""
-
-    def resume(self) -> bool:
-        """Go to the next part; return whether there is one."""
-
-    def place_of(self, position: int) -> int:
-        """Return the place in the file of a position in the content. Positions must not descend."""
-
-    def look_ahead(self, offset: int, size: int) -> bytes | None:
-        """Return bytes that are *offset* bytes ahead; ``None`` if only reading can show them.
-
-        Raises:
-            EOFError: the content ends before them.
-        """
 
 
 class Record:
@@ -202,7 +176,7 @@ class _Window:
         error: the error for which nothing more can be read.
     """
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: GzipMembers | _Plain) -> None:
         self._source = source
         self.held = bytearray()
         self.position = 0
@@ -249,7 +223,7 @@ class _Window:
 
 
 class _Plain:
-    """The content of a file as a single part."""
+    """The content of a file as a single part, with the methods of :class:`GzipMembers`."""
 
     def __init__(self, file: IO[bytes], can_seek: bool) -> None:
         self.damaged: list[int] = []
@@ -276,7 +250,7 @@ class _Plain:
             self._file.seek(place)
 
 
-def _open_source(file: IO[bytes], name: str) -> Source:
+def _open_source(file: IO[bytes], name: str) -> GzipMembers | _Plain:
     """Return the content of *file*, which is at its start."""
     start = file.read(len(_ZSTD_MAGIC))
     file.seek(0)

@@ -78,7 +78,7 @@ class GzipMembers:
         return self._starts[0][1]
 
     def look_ahead(self, offset: int, size: int) -> None:
-        """Return ``None``: what follows is not known before it is decompressed."""
+        """Return bytes that are *offset* bytes ahead; ``None``, as here, if only reading can show them."""
 
     def _read_member(self) -> bytes:
         """Decompress a member, or some of a long one. Where it is damaged, return what comes before the damage."""
