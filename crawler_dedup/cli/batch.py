@@ -62,7 +62,7 @@ def _output_option(metavar: str, text: str) -> Option:
     )
 
 
-_READING = {
+_READING: Mapping[str, Option] = {
     "input_format": click.option(
         "--format",
         "input_format",
