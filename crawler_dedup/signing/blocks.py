@@ -113,8 +113,8 @@ def pack_blocks(
     plain_title = normalise(title)
     longest_name = 2 * len(plain_title) + 2  # it may have its words twice
     title_units = frozenset(split_units(plain_title))
-    beginnings = frozenset(unit[0] for unit in title_units)
     names = {letters_of(plain_title), *split_title(title)} - {""}
+    beginnings = frozenset(name[0] for name in names)
     blocks, of_main = split_into_lines(page.blocks), frozenset(map(id, split_into_lines(main.blocks)))
     rows = _Rows()
     headings: list[Heading] = []
@@ -134,8 +134,8 @@ def pack_blocks(
             traits |= _MAIN
         if line.numbers:
             traits |= _NUMBER
-        begins_alike = plain[:1] in beginnings or not plain[:1].isalnum()  # false for most blocks
-        if begins_alike and len(plain) <= longest_name:
+        may_be_name = block.level or plain[:1] in beginnings or not plain[:1].isalnum()  # false for most blocks
+        if may_be_name and len(plain) <= longest_name:
             traits |= _NAME * _is_name(plain, plain_title, names, title_units if block.level else frozenset())
         if block.shown != block.text:
             traits |= _HIDDEN

@@ -126,9 +126,12 @@ def _remember(lines: dict[tuple[str, bool], Line]) -> None:
 
 def _read_new(blocks: Sequence[Block]) -> Iterator[Line]:
     """Yield the line of each block."""
-    # All lines are normalised in one call, because for a short text the call costs more than the work.
+    texts = [block.text for block in blocks]
+    # Lines of other than ASCII are normalised in one call, because for a short text the call costs more than the work.
     # Each line follows a line end, also the first, because a long one is normalised in pieces that begin there.
-    plain_lines = normalise("".join([f"\n{block.text}" for block in blocks]), limit=inf)[1:].split("\n")
+    folded = normalise("".join([f"\n{text}" for text in texts if not text.isascii()]), limit=inf).split("\n")
+    next_folded = iter(folded[1:]).__next__
+    plain_lines = [text.lower() if text.isascii() else next_folded() for text in texts]
     lines: list[tuple[str, Sequence[str], bytes | None]] = []
     for block, plain, digits in zip(blocks, plain_lines, _digits_of("\n".join(plain_lines)).split(b"\n"), strict=True):
         # The date is read first: "Comments: 12 May" has no number of comments.

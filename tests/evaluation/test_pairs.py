@@ -15,11 +15,11 @@ from crawler_dedup.evaluation.pairs import (
     DirectionResult,
     PairResult,
     SignedDocument,
+    Sites,
     decide_direction,
     evaluate_pairs,
     sign_documents,
 )
-from crawler_dedup.evaluation.sites import Sites
 from crawler_dedup.rules.limits import MIN_PAGES
 from crawler_dedup.signedpage import Trait
 from crawler_dedup.signing.schemes import SimHash

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from crawler_dedup import SignedPage
-from crawler_dedup.evaluation.sites import learn_sites
+from crawler_dedup.evaluation.pairs import learn_sites
 from crawler_dedup.rules.limits import MIN_PAGES
 from crawler_dedup.rules.sites import UNKNOWN_SITE, hash_part
 

@@ -11,7 +11,7 @@ import lmdb
 import msgspec
 import pytest
 
-from crawler_dedup import Config, Deduplicator, IndexDamaged, IndexMismatch, IndexUnusable, SignedPage, transfer
+from crawler_dedup import Config, Deduplicator, IndexDamaged, IndexUnusable, SignedPage, transfer
 from crawler_dedup.index.lmdb.buckets import Buckets
 from crawler_dedup.index.lmdb.index import DirectoryIndex
 from crawler_dedup.index.overrides import make_override
@@ -19,7 +19,7 @@ from crawler_dedup.index.records import Record, decode, encode
 from crawler_dedup.rules.counts import can_read
 from crawler_dedup.transfer import Export
 from tests.support.crawling import article
-from tests.support.indexing import FILING, open_store, put_meta
+from tests.support.indexing import FILING
 
 DATABASES = (b"tables", b"records", b"numbers", b"runs", b"sites", b"counts", b"overrides")
 CONFIG = Config(tokenizer="bigrams")
@@ -276,17 +276,3 @@ def test_a_run_that_cannot_be_read_may_have_lost_its_pages(pages: Pages) -> None
     assert pages.carry()[1] == set()
     with Deduplicator.open(pages.store.directory, CONFIG) as later:
         assert [decision.verdict for decision in later.decide(pages.copies)] == ["new"] * 3
-
-
-# The header
-
-
-def test_a_flipped_bit_in_a_header_raises_an_error_of_the_index_or_none(tmp_path: Path) -> None:
-    open_store(tmp_path).close()
-    with lmdb.open(str(tmp_path), max_dbs=8) as env, env.begin(db=env.open_db(b"meta", create=False)) as txn:
-        header = txn.get(b"header")
-    assert header is not None
-    for bit in (*range(7, 8 * len(header), 40), *bits_of(header, b"format"), *bits_of(header, b'"test"')):
-        put_meta(tmp_path, b"header", flip(header, bit))
-        with contextlib.suppress(IndexUnusable, IndexMismatch):
-            open_store(tmp_path).close()

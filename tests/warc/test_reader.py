@@ -4,7 +4,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from crawler_dedup.inspection.stored import StoredPages, id_of
+from crawler_dedup.inspection.dropped import StoredPages, id_of
 from crawler_dedup.journal.entry import VERSION
 from crawler_dedup.warc.droppedpage import Drop, DroppedPage, find_files, read_pages, to_warc
 from crawler_dedup.warc.writer import WarcWriter

@@ -34,7 +34,7 @@ class DirectoryIndex(Index):
     def __init__(self, environment: Environment, header: Header, frozen: FrozenProfiles | None = None) -> None:
         super().__init__(header, environment.directory, frozen)
         self.environment = environment
-        self._databases = Databases(environment)
+        self._databases = environment.make_databases(Databases)
 
     @classmethod
     def open(
@@ -132,4 +132,4 @@ class DirectoryIndex(Index):
             yield self._transaction(txn, {})
 
     def _transaction(self, txn: lmdb.Transaction, alive: Alive) -> Transaction:
-        return self._make_transaction(DirectoryStorage(self._databases, txn), alive)
+        return self._make_transaction(DirectoryStorage(self._databases, txn, self.environment), alive)
