@@ -116,9 +116,6 @@ class ServerStorage(Storage):
 
     # Buckets
 
-    def read_bucket(self, table: BucketTable, scope: int, key: int) -> bytes:
-        return self._cells(self.keys.buckets(table, scope, [key]))[0]
-
     def read_buckets(self, table: BucketTable, scope: int, keys: Iterable[int], limit: int | None) -> Numbers:
         cells = self.keys.buckets(table, scope, keys)
         if limit is None:
