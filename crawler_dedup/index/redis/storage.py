@@ -75,7 +75,9 @@ class ServerStorage(Storage):
                 reads.append((b"MGET", *(name for (name,) in strings)))
             answers = self.connection.run(*reads)
             contents = [*answers[: len(fields)], *chain.from_iterable(answers[len(fields) :])]
-            self._known.update((cell, content or b"") for cell, content in zip(fields + strings, contents, strict=True))
+            self._known.update(
+                (cell, content or b"") for cell, content in zip([*fields, *strings], contents, strict=True)
+            )
 
     def _cells(self, cells: Sequence[Cell]) -> list[bytes]:
         """Return the contents of cells, with the changes that were made so far."""
