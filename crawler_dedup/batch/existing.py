@@ -87,26 +87,18 @@ class ExportPages:
             texts_by_key: whether texts, too, are looked up by keys alone.
         """
         for block in self._export.blocks():
-            texts, titles, names, name_places = array("b"), array("Q"), array("Q"), array("q")
-            entries = KeyEntries()
-            for place, record in enumerate(decode_records(self._export, block)):
-                page = record.page
-                is_text = page.kind is PageKind.TEXT
-                texts.append(is_text)
-                titles.append(matcher.title_key(page))
+            records, entries = decode_records(self._export, block), KeyEntries()
+            pages = [record.page for record in records]
+            texts = np.array([page.kind is PageKind.TEXT for page in pages], dtype=bool)
+            titles = np.array([matcher.title_key(page) for page in pages], dtype=np.uint64)
+            names, places = array("Q"), array("q")
+            for place, (record, page) in enumerate(zip(records, pages, strict=True)):
                 for name in (name_page(page.scope, page.key), *record.aliases):
                     names.append(int.from_bytes(name[:8], "big"))
-                    name_places.append(place)
-                if texts_by_key or not is_text:
+                    places.append(place)
+                if texts_by_key or not texts[place]:
                     entries.add(place, page.scope, matcher.keys(page))
-            yield ExistingBatch(
-                np.array(texts, dtype=bool),
-                block.signatures,
-                np.array(titles, dtype=np.uint64),
-                np.array(names, dtype=np.uint64),
-                np.array(name_places, dtype=np.int64),
-                entries,
-            )
+            yield ExistingBatch(texts, block.signatures, titles, np.array(names), np.array(places), entries)
 
     def read_records(
         self,

@@ -62,7 +62,7 @@ _READING = {
     "input_format": click.option(
         "--format",
         "input_format",
-        type=click.Choice(("warc", "wacz", "jsonl", "parquet")),
+        type=click.Choice(("warc", "jsonl", "parquet")),
         help="Format of all inputs.  [default: by their names]",
     ),
     "html": click.option("--html", metavar="NAME", default="html", show_default=True, help="Column with the HTML."),
