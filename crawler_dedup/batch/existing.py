@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import compress, islice
 from pathlib import Path
 from typing import NamedTuple
 
@@ -19,7 +20,9 @@ from crawler_dedup.index.records import Record, name_page
 from crawler_dedup.rules.matcher import RuleMatcher
 from crawler_dedup.signedpage import PageKind
 from crawler_dedup.system.callbacks import Advance
-from crawler_dedup.transfer import Export, decode_records
+from crawler_dedup.transfer import Export
+
+_BATCH = 1 << 16
 
 
 class ExistingBatch(NamedTuple):
@@ -86,10 +89,11 @@ class ExportPages:
         Args:
             texts_by_key: whether texts, too, are looked up by keys alone.
         """
-        for block in self._export.blocks():
-            records, entries = decode_records(self._export, block), KeyEntries()
-            pages = [record.page for record in records]
+        stored = self._export.records()
+        while records := list(islice(stored, _BATCH)):
+            pages, entries = [record.page for record in records], KeyEntries()
             texts = np.array([page.kind is PageKind.TEXT for page in pages], dtype=bool)
+            signatures = np.array([page.signature for page in pages], dtype=np.uint64)
             titles = np.array([matcher.title_key(page) for page in pages], dtype=np.uint64)
             names, places = array("Q"), array("q")
             for place, (record, page) in enumerate(zip(records, pages, strict=True)):
@@ -98,7 +102,7 @@ class ExportPages:
                     places.append(place)
                 if texts_by_key or not texts[place]:
                     entries.add(place, page.scope, matcher.keys(page))
-            yield ExistingBatch(texts, block.signatures, titles, np.array(names), np.array(places), entries)
+            yield ExistingBatch(texts, signatures, titles, np.array(names), np.array(places), entries)
 
     def read_records(
         self,
@@ -107,13 +111,7 @@ class ExportPages:
         profiles: FrozenProfiles,  # noqa: ARG002
     ) -> Iterator[Record]:
         """Yield the records of the *wanted* pages, in their order."""
-        first = 0
-        for block in self._export.blocks():
-            places = np.flatnonzero(wanted[first : first + len(block.signatures)])
-            first += len(block.signatures)
-            if len(places):
-                decoded = decode_records(self._export, block)
-                yield from (decoded[place] for place in places.tolist())
+        return compress(self._export.records(), wanted)
 
 
 class CollectionPages:

@@ -11,7 +11,7 @@ from typing import TypeVar
 import lmdb
 
 from crawler_dedup.errors import IndexUnusable
-from crawler_dedup.index.header import FileFigures, Header, check_header
+from crawler_dedup.index.header import Header, check_header
 from crawler_dedup.index.index import Index
 from crawler_dedup.index.lmdb.engine import KEEP_MAP_SIZE, disk_bytes
 from crawler_dedup.index.lmdb.environment import Environment
@@ -94,9 +94,6 @@ class DirectoryIndex(Index):
     @property
     def stored_bytes(self) -> int:
         return disk_bytes(self.directory)
-
-    def measure(self) -> FileFigures:
-        return self.environment.measure()
 
     @property
     def directory(self) -> Path:
