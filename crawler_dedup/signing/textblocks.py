@@ -70,7 +70,7 @@ def size_of_links(parts: list[str], links: list[slice], text: str, size: int) ->
 
 def has_words_beside(parts: list[str], links: list[slice]) -> bool:
     """Return whether *parts* have more than a number (as "1." and "(12)") and punctuation beside *links*."""
-    rest = "".join(leave_out(parts, links))
+    rest = join_parts(leave_out(parts, links))
     return bool(_NUMBERS.search(rest)) or any(sign.isalpha() or _is_value(sign) for sign in rest)
 
 
