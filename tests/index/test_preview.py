@@ -29,7 +29,6 @@ from tests.support.crawling import article
 from tests.support.indexing import (
     SPEC,
     ByDistance,
-    open_backend,
     open_store,
     page,
     run,
@@ -39,12 +38,6 @@ from tests.support.indexing import (
 from tests.support.places import Places
 
 MATCHER = ByDistance()
-
-
-@pytest.fixture
-def backend(places: Places) -> Iterator[Index]:
-    with closing(open_backend(places())) as opened:
-        yield opened
 
 
 @pytest.fixture
