@@ -20,9 +20,7 @@ from tests.support.commandline import invoke, printed_text
 
 # What examples read.
 FOLDERS = "novels suspects labelled pages signed decisions .scrapy/dedup".split()
-FILES = (
-    "article.html book.epub poem.txt new.html kept.html pages.dedup urls.txt pairs.tsv crawl.warc.gz corpus.parquet"
-).split()
+FILES = ("article.html book.epub poem.txt new.html kept.html pages.dedup urls.txt crawl.warc.gz corpus.parquet").split()
 
 
 def commands(group: click.Group, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], LazyCommand]]:

@@ -143,10 +143,9 @@ def test_a_dropped_page_that_is_stored_is_shown_without_a_request(tmp_path: Path
             assert "No text of these pages is stored" in browser.get(path).text
 
 
-def test_groups_mirrors_and_precision_have_pages(browser: Browser) -> None:
+def test_groups_and_precision_have_pages(browser: Browser) -> None:
     first, *_ = browser.drops()
     assert len(browser.drops(f"kept={first.split('/')[2].split('?')[0]}")) == len(COPIES)
-    assert "There is no such host" in browser.get("/mirrors").text
     browser.press(first, "right")
     assert "<td>1</td><td>1</td><td>100%</td><td>20.7% to 100%</td>" in browser.get("/precision").text
 

@@ -17,11 +17,12 @@ from crawler_dedup.evaluation.pairs import (
     DirectionResult,
     PairResult,
     SignedDocument,
+    Sites,
     decide_direction,
     evaluate_pairs,
+    learn_sites,
     sign_documents,
 )
-from crawler_dedup.evaluation.sites import Sites, learn_sites
 from crawler_dedup.rules.limits import MIN_PAGES
 from crawler_dedup.rules.sites import UNKNOWN_SITE, hash_part
 from crawler_dedup.signedpage import Trait

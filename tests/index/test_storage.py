@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import tempfile
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from contextlib import closing
@@ -16,7 +15,6 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from crawler_dedup.batch.decide import MemoryStorage
 from crawler_dedup.index.layout import (
     COUNTS,
     NUMBER_BYTES,
@@ -230,15 +228,6 @@ def test_a_storage_contains_what_was_written(
         compare(reading._storage, model)
 
 
-@given(steps=st.lists(operations, max_size=40))
-def test_memory_contains_what_was_written(steps: Sequence[Operation]) -> None:
-    with tempfile.TemporaryFile() as file:
-        storage, model = MemoryStorage(file), Model()
-        for operate in steps:
-            operate(storage, model)
-        compare(storage, model)
-
-
 def assert_limits(storage: Storage, model: Model) -> None:
     compare(storage, model)
     for limit in (1, 251, 252, 900, 5000):
@@ -253,11 +242,6 @@ def test_a_long_bucket_keeps_its_order_and_is_read_up_to_a_limit(places: Places)
     work(place, model, [steps])
     with closing(open_backend(place)) as backend, backend._read() as reading:
         assert_limits(reading._storage, model)
-    with tempfile.TemporaryFile() as file:
-        storage, model = MemoryStorage(file), Model()
-        for operate in steps:
-            operate(storage, model)
-        assert_limits(storage, model)
 
 
 WRITER = """

@@ -10,7 +10,7 @@ import pytest
 from fastwarc.warc import ArchiveIterator, WarcRecordType
 from msgspec.structs import replace
 
-from crawler_dedup.inspection.stored import StoredPages, id_of
+from crawler_dedup.inspection.dropped import StoredPages, id_of
 from crawler_dedup.journal.entry import VERSION
 from crawler_dedup.warc import writer
 from crawler_dedup.warc.droppedpage import Drop, DroppedPage, find_files, read_pages, to_warc
