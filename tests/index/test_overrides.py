@@ -210,6 +210,5 @@ def test_a_wrong_call_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         ("keep --below http://", "does not end with a slash"),
         ("separate http://a.org/1", "Two different addresses"),
         ("separate http://a.org/1 http://a.org/1#x", "Two different addresses"),
-        ("separate", "Name two addresses"),
     ]:
         assert error in invoke(*arguments.split(), "--index", tmp_path, status=2).stderr
