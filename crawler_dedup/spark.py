@@ -25,9 +25,6 @@ from crawler_dedup.index.profiles import FrozenProfiles
 from crawler_dedup.signing.segmentation import resolve_tokenizer
 from crawler_dedup.signing.signer import Signer
 
-MEMORY = 4 << 30
-"""Default of the bytes of memory that a task may take for kept pages."""
-
 _ROW = "row"
 _SPEC = "crawler_dedup"  # metadata of the column with the signed pages: what they depend on
 _AGREEMENT = ("representative", "rule", "distance", "resemblance", "coverage")
@@ -79,7 +76,6 @@ def find_duplicates(
     *,
     order: str = "",
     profiles: FrozenProfiles | None = None,
-    memory: int = MEMORY,
 ) -> DataFrame:
     """Find the near-duplicates among signed rows.
 
@@ -93,7 +89,6 @@ def find_duplicates(
         order: the order of the decisions (:data:`~crawler_dedup.batch.shard.ORDERS`, with a minus the largest first);
             ``""``: by ``row``.
         profiles: what is known about sites; ``None``: it is learned.
-        memory: bytes that a task may take for kept pages. If they do not suffice, the task fails.
 
     Raises:
         DedupError: there is no such order.
@@ -106,7 +101,7 @@ def find_duplicates(
     rows = signed.select(_ROW, f"{SIGNED}.*")
     known = FrozenProfiles.of(learn_sites(rows)) if profiles is None else profiles
     matcher = RememberingMatcher(signer)
-    decided = decide_rows(rows, group_rows(rows, matcher, known), matcher, known, order, memory)
+    decided = decide_rows(rows, group_rows(rows, matcher, known), matcher, known, order)
     verdict = F.when(F.col("kind") == UNSIGNED, str(Verdict.UNCHECKED)).otherwise(str(Verdict.NEW))
     return (
         rows.select(_ROW, "id", "url", "kind", "reason")
@@ -122,12 +117,11 @@ def drop_duplicates(
     *,
     order: str = "",
     profiles: FrozenProfiles | None = None,
-    memory: int = MEMORY,
 ) -> DataFrame:
     """Return the rows of the pages that are kept, without the columns that :func:`sign` has added.
 
     Arguments and errors as for :func:`find_duplicates`.
     """
-    decided = find_duplicates(signed, config, order=order, profiles=profiles, memory=memory)
+    decided = find_duplicates(signed, config, order=order, profiles=profiles)
     left_out = decided.where(F.col("verdict").isin(str(Verdict.DUPLICATE), str(Verdict.UNCHANGED))).select(_ROW)
     return signed.join(left_out, _ROW, "left_anti").drop(SIGNED, _ROW)

@@ -17,7 +17,7 @@ from crawler_dedup.batch.existing import ExistingPages, open_existing
 from crawler_dedup.batch.formats.records import Columns
 from crawler_dedup.batch.learning import check_profiles, learn_profiles
 from crawler_dedup.batch.neighbours import Places
-from crawler_dedup.batch.output import CLUSTERS, KEPT, LEFT_OUT_BYTES, VERDICTS, Codes, write_clusters, write_kept
+from crawler_dedup.batch.output import CLUSTERS, KEPT, VERDICTS, Codes, write_clusters, write_kept
 from crawler_dedup.batch.shard import ROW_BYTES, Rows, format_memory, read_rows
 from crawler_dedup.config import Config
 from crawler_dedup.decision import Verdict
@@ -37,6 +37,7 @@ _EXISTING_BYTES = 2  # bytes for each page that is kept already
 _LIBRARIES = 250 << 20  # bytes that the process takes before any page is read
 _JOIN_BYTES = 20  # bytes for each row while neighbours are searched, beside the table
 _LEAST = 32 << 20
+_CHANGES, _CHANGE = 512 << 20, 2_000  # bytes that deciding takes at most, and for each page
 
 
 class Report(Description, frozen=True):
@@ -132,7 +133,7 @@ def find_duplicates(
         rows, existing, signer.scheme, matcher, frozen, free, start("finding neighbours", None)
     )
     (output / REPORT).unlink(missing_ok=True)  # it is written last: where it exists, all files belong together
-    decided = _decide(rows, existing, candidates, matcher, frozen, output, free + _JOIN_BYTES * count, start)
+    decided = _decide(rows, existing, candidates, matcher, frozen, output, start)
     start("writing", None)
     write_kept(output / KEPT, rows, decided.codes, decided.duplicates)
     verdicts = np.bincount(decided.codes, minlength=len(VERDICTS)).tolist()
@@ -160,9 +161,10 @@ def find_duplicates(
 def _find_free_memory(count: int, memory: int) -> int:
     """Return the bytes of *memory* that the rows do not take; raise :class:`DedupError` if they are too few."""
     needed = _LIBRARIES + count * (ROW_BYTES + _JOIN_BYTES)
-    if memory < needed + _LEAST:
+    least = needed + max(_LEAST, min(_CHANGES, _CHANGE * count))
+    if memory < least:
         raise DedupError(
-            f"At least {format_memory(needed + _LEAST)} of memory is needed (pages: {count:,}), but {format_memory(memory)}"
+            f"At least {format_memory(least)} of memory is needed (pages: {count:,}), but {format_memory(memory)}"
             " is allowed: allow more with --memory."
         )
     return memory - needed
@@ -175,7 +177,6 @@ def _decide(
     matcher: RememberingMatcher,
     profiles: FrozenProfiles,
     output: Path,
-    memory: int,
     start: Start,
 ) -> Decided:
     """Decide about all pages, and write those that have a representative. Signed pages that are no candidates are new."""
@@ -183,15 +184,14 @@ def _decide(
     codes = np.where(rows.texts | rows.thins, new, unchecked).astype(np.uint8)
     duplicates = np.zeros(len(rows), dtype=np.int64)
     rules: Counter[str] = Counter()
-    with TemporaryFile(dir=output) as picked, TemporaryFile(dir=output) as kept:
+    with TemporaryFile(dir=output) as picked:
         pages = PickedPages(picked, rows.read_contents(candidates.rows))
         before = () if existing is None else existing.read_records(candidates.existing, matcher, profiles)
         order = rows.sort(pages.rows)
-        memory -= LEFT_OUT_BYTES * len(order)
         advance = start("deciding", len(order))
 
         def decide() -> Iterator[PlacedDecision]:
-            for decided in decide_pages(pages, order, before, matcher, profiles, kept, memory):
+            for decided in decide_pages(pages, order, before, matcher, profiles, output):
                 codes[pages.rows[decided.place]] = VERDICTS.index(decided.verdict)
                 if decided.representative is not None:
                     duplicates[pages.rows[decided.representative]] += 1

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from crawler_dedup.cli.options import Option, add_options, jobs_option, settings_option
-from crawler_dedup.cli.progress import progress_bars
 from crawler_dedup.cli.project import read_config
-from crawler_dedup.cli.terminal import quantity
+from crawler_dedup.cli.terminal import progress_bars, quantity
 from crawler_dedup.system.extras import require_extra
 
 if TYPE_CHECKING:

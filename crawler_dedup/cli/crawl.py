@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+from rich.live import Live
 from rich.text import Text
 
-from crawler_dedup.cli.feeds import Feeds, feed_options
-from crawler_dedup.cli.options import parse_pairs, settings_option
-from crawler_dedup.cli.progress import crawl_line
+from crawler_dedup.cli.options import Feeds, feed_options, parse_pairs, settings_option
 from crawler_dedup.cli.project import usual_directory
 from crawler_dedup.cli.terminal import INTERRUPTED, make_console, print_commands, print_json, quantity, shorten
 from crawler_dedup.config import PREFIX, Config
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.settings import Settings
 
+_OUTCOMES = ("kept", "dropped", "marked", "unchanged", "unchecked")
 _Files = click.Path(exists=True, dir_okay=False)
 
 
@@ -106,12 +107,8 @@ def crawl(  # noqa: PLR0913, PLR0917  (each is an option of the command)
     if json and feeds.use_stdout:
         raise click.UsageError("Pages and --json cannot both go to stdout.")
     from crawler_dedup.spiders.running import run_spider  # noqa: PLC0415  (slow to load)
-    from crawler_dedup.spiders.site import SiteSpider, check_urls  # noqa: PLC0415
+    from crawler_dedup.spiders.site import SiteSpider  # noqa: PLC0415
 
-    try:
-        check_urls(urls)
-    except ValueError as error:
-        raise click.UsageError(str(error)) from None
     options = parse_pairs(settings, "setting", "DOWNLOAD_DELAY=0.2")
     if index is not None:
         options["DEDUP_DIR"] = str(index.absolute())
@@ -124,7 +121,7 @@ def crawl(  # noqa: PLR0913, PLR0917  (each is an option of the command)
         "max_pages": str(max_pages or 0),
         "own_text": own_text or "",
     }
-    with crawl_line(is_shown=not feeds.use_stdout) as watch:
+    with _crawl_line(is_shown=not feeds.use_stdout) as watch:
         run = run_spider(SiteSpider, crawl_settings, watch, url=urls, **arguments)
     sys.stdout.flush()  # writes the pages that went there; fails if their reader has ended
     result = _result_of(run.crawler, config)
@@ -138,6 +135,25 @@ def crawl(  # noqa: PLR0913, PLR0917  (each is an option of the command)
         raise click.exceptions.Exit(INTERRUPTED)
     if result.failed_starts or result.failed_feeds:
         raise click.exceptions.Exit(2)
+
+
+@contextmanager
+def _crawl_line(*, is_shown: bool) -> Iterator[Callable[[Crawler], object]]:
+    """Show the figures of a crawl in a line if stderr is a terminal; yield the function that names the crawl."""
+    crawlers: list[Crawler] = []
+
+    def draw() -> Text:
+        stats = crawlers[0].stats if crawlers else None
+        if stats is None:
+            return Text("starting")
+        counts = {name: stats.get_value(f"dedup/{name}", 0) for name in _OUTCOMES}
+        parts = [f"{counts[name]:,} {name}" for name in _OUTCOMES if counts[name]]
+        return Text("  ".join([f"{stats.get_value('dedup/checked', 0):,} pages", *parts]), no_wrap=True)
+
+    console = make_console(stderr=True)
+    line = Live(console=console, get_renderable=draw, transient=True, redirect_stdout=False)
+    with line if is_shown and console.is_terminal else nullcontext():
+        yield crawlers.append
 
 
 def _read_settings(options: Mapping[str, str], feeds: Feeds) -> tuple[Settings, Config]:

@@ -12,9 +12,8 @@ from rich.table import Table
 from rich.text import Text
 
 from crawler_dedup.cli.options import jobs_option, json_option, settings_option
-from crawler_dedup.cli.progress import progress_bars
 from crawler_dedup.cli.project import JUDGED, project_directory, read_config
-from crawler_dedup.cli.terminal import make_console, make_table, print_json, printable
+from crawler_dedup.cli.terminal import make_console, make_table, print_json, printable, progress_bars
 from crawler_dedup.config import Config, setting_name
 from crawler_dedup.decision import describe_figures
 from crawler_dedup.errors import DedupError

@@ -103,7 +103,8 @@ class Session:
         except (DedupError, OSError, TimeoutError):
             self.monitor.log_summary("the index cannot be read")
         else:
-            self.monitor.log_summary(f"index of {figures.pages} pages, {decimal(figures.size)}")
+            size = "" if figures.size is None else f", {decimal(figures.size)}"
+            self.monitor.log_summary(f"index of {figures.pages} pages{size}")
 
     # From the first signal to the last
 

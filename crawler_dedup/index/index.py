@@ -15,11 +15,11 @@ from crawler_dedup.decision import Decision
 from crawler_dedup.errors import IndexMissing, IndexUnusable
 from crawler_dedup.index.claims import add_addresses, end_claim, touch_run
 from crawler_dedup.index.decider import Decider, RunContext
-from crawler_dedup.index.header import FileFigures, Header, other_header_error
+from crawler_dedup.index.header import Header, other_header_error
 from crawler_dedup.index.jobs import LOCKED, WRITE_SECONDS, wait_for
 from crawler_dedup.index.limits import MAX_CHANGED, MAX_EMPTIED_SITES, MAX_OVERRIDES
 from crawler_dedup.index.overrides import KnownOverrides, Override
-from crawler_dedup.index.profiles import FrozenProfiles, SiteFigures, Snapshot, StoredSite, site_key
+from crawler_dedup.index.profiles import FrozenProfiles, Snapshot, StoredSite, site_key
 from crawler_dedup.index.protocols import Filing, Matcher
 from crawler_dedup.index.records import Record
 from crawler_dedup.index.runs import Alive, Run, RunEntry, wall_clock
@@ -61,12 +61,8 @@ class Index(ABC):
         self._frozen = frozen
 
     @property
-    @abstractmethod
-    def stored_bytes(self) -> int:
-        """Size of the index in bytes. In a directory it is read in microseconds, on a server with round trips."""
-
-    def measure(self) -> FileFigures | None:
-        """Measure the file of the index; return ``None`` if it is on a server."""
+    def stored_bytes(self) -> int | None:
+        """Size of the index on disk, in bytes; ``None`` if it is on a server."""
         return None
 
     @abstractmethod
@@ -220,29 +216,24 @@ class Index(ABC):
         with its last page. *advance* is called with the number of records that were read, *report* with each forgotten page.
         """
         forgotten, sites = 0, set[bytes]()
-        for numbers in self._selected(select, advance):
-            job = partial(Transaction.forget, numbers=numbers, select=select, filing=filing)
-            records = self._write(job, needs=Needs(filing, numbers=numbers))
-            forgotten += len(records)
-            for record in records:
+        forget = partial(Transaction.forget, select=select, filing=filing)
+        picked = self._pick(select, advance)
+        for record in self._change_each(picked, forget, lambda numbers: Needs(filing, numbers=numbers)):
+            if record is not None:
+                forgotten += 1
                 report(record.page)
                 if len(sites) < MAX_EMPTIED_SITES:
                     sites.add(site_key(record.page.scope, record.page.url))
         self._remove_sites(sites - {b""})
         return forgotten
 
-    def _selected(self, select: Callable[[Record], bool], advance: Advance) -> Iterator[list[int]]:
-        """Yield the numbers of the records that *select* picks, some hundred at a time."""
-        picked: list[int] = []
+    def _pick(self, select: Callable[[Record], bool], advance: Advance) -> Iterator[int]:
+        """Yield the numbers of the records that *select* picks."""
         with self._read() as txn:
             for number, record in txn.items():
                 advance(1)
                 if record is not None and select(record):
-                    picked.append(number)
-                if len(picked) == self.changed_at_once:
-                    yield picked
-                    picked = []
-        yield picked
+                    yield number
 
     def _remove_sites(self, sites: set[bytes]) -> None:
         """Remove those of *sites* of which no page is recorded, unless pages of them are counted meanwhile."""
@@ -254,11 +245,12 @@ class Index(ABC):
                 if record is not None:
                     sites.discard(site_key(record.page.scope, record.page.url))
 
-        def remove(txn: Transaction, key: bytes) -> None:
-            if txn.sites.count_counted(key) == counted[key]:
+        def remove(txn: Transaction, key: bytes) -> bool:
+            if is_unused := txn.sites.count_counted(key) == counted[key]:
                 txn.sites.remove(key)
+            return is_unused
 
-        self._change_each(sites, remove)
+        sum(self._change_each(sites, remove))
 
     def tidy(self, filing: Filing, max_age: int, advance: Advance = ignore_progress) -> int:
         """Forget the pages that no longer count, and return their number.
@@ -288,8 +280,8 @@ class Index(ABC):
         *,
         handled_only: bool = False,
         count_unreadable: Advance = ignore_progress,
-    ) -> Iterator[Record]:
-        """Yield all records that can be read.
+    ) -> Generator[Record, None, None]:
+        """Yield all records that can be read, in ascending order of their numbers.
 
         In a directory all records are from one state of the index. On a server every page that stays recorded
         during the call is yielded, in its state at some time during the call; a page that is filed again meanwhile may be
@@ -349,19 +341,19 @@ class Index(ABC):
 
         This is done in transactions of a few hundred sites, so that a crawl can go on.
         """
-        self._change_each(sites, lambda txn, site: txn.sites.merge(site, wall_clock()))
+        sum(self._change_each(sites, lambda txn, site: txn.sites.merge(site, wall_clock())))
 
-    def _change_each(self, items: Iterable[_Item], change: Callable[[Transaction, _Item], _T]) -> list[_T]:
-        """Call *change* with each of *items*, some in a transaction; return the results."""
-        waiting, results = iter(items), list[_T]()
-        while part := list(islice(waiting, self.changed_at_once)):
-            results += self._write(lambda txn, part=part: [change(txn, item) for item in part])  # type: ignore[misc]
-        return results
-
-    def measure_sites(self) -> SiteFigures:
-        """Count the sites, and measure what is stored about them."""
-        with self._read() as txn:
-            return txn.sites.measure()
+    def _change_each(
+        self,
+        items: Iterable[_Item],
+        change: Callable[[Transaction, _Item], _T],
+        needs_of: Callable[[Sequence[_Item]], Needs] = lambda _: NO_NEEDS,
+        at_once: int = 0,
+    ) -> Iterator[_T]:
+        """Call *change* with each of *items*, some in a transaction, which has *needs_of* them; yield the results."""
+        waiting = iter(items)
+        while part := list(islice(waiting, at_once or self.changed_at_once)):
+            yield from self._write(lambda txn, part=part: [change(txn, item) for item in part], needs=needs_of(part))  # type: ignore[misc]
 
     def list_overrides(self) -> list[Override]:
         """Return all overrides, the oldest first."""
@@ -389,13 +381,16 @@ class Index(ABC):
         """Remove *overrides*, and return how many there were."""
         return sum(self._change_each(overrides, Transaction.remove_override))
 
-    def merge(self, records: Sequence[Record], filing: Filing) -> int:
+    def merge(self, records: Iterable[Record], filing: Filing) -> int:
         """File *records* as they are, except of pages that are recorded already, and return how many are new.
 
         They are not compared with each other or with the kept pages.
         """
-        needs = Needs(filing, [record.page for record in records])
-        return self._write(partial(Transaction.merge, records=records, filing=filing), needs=needs)
+
+        def needs_of(part: Sequence[Record]) -> Needs:
+            return Needs(filing, [record.page for record in part])
+
+        return sum(self._change_each(records, partial(Transaction.merge, filing=filing), needs_of, self.merged_at_once))
 
     def __len__(self) -> int:
         """Return how many pages are recorded."""

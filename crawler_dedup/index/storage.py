@@ -1,4 +1,4 @@
-"""Storage: one transaction on the rows and buckets of an index, which LMDB, a server and memory implement."""
+"""Storage: one transaction on the rows and buckets of an index, which LMDB and a server implement."""
 
 from __future__ import annotations
 

@@ -25,10 +25,10 @@ from crawler_dedup.signing.hidden import (
 from crawler_dedup.signing.limits import MAX_DEPTH
 from crawler_dedup.signing.textblocks import (
     Block,
-    has_words_beside,
     join_parts,
     leave_out,
     make_block,
+    read_beside,
     read_lines,
     size_of_links,
 )
@@ -272,15 +272,15 @@ class BlockReader:
         text = shown = join_parts(parts)
         if size := size_in_letters(text):  # 0: no text, or only characters that change no word
             _, level, path_kind, row, cell, has_lines = self._around[number]
-            linked, has_words = 0, False
+            linked, beside = 0, ""
             if links:
                 linked = min(size_of_links(parts, links, text, size), size)
                 path_kind = path_kind if self._leads_away else 0
-                has_words = linked < size and has_words_beside(parts, links)
+                beside = read_beside(parts, links) if linked < size else ""
             if hidden:
                 shown = join_parts(leave_out(parts, hidden))
             block = make_block(
-                (text, size, linked, self._groups[number], shown, level, path_kind, has_lines, row, cell, (), has_words)
+                (text, size, linked, self._groups[number], shown, level, path_kind, has_lines, row, cell, (), beside)
             )
             self.blocks.append(block._replace(lines=read_lines(block, parts, links, hidden)) if has_lines else block)
             if self.elements is not None:

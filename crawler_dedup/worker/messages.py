@@ -205,10 +205,10 @@ class Checked(msgspec.Struct, array_like=True, frozen=True, tag=True):
 
 
 class Figures(msgspec.Struct, array_like=True, frozen=True, tag=True):
-    """Number of pages of the index, and its size in bytes."""
+    """Number of pages of the index, and its size on disk in bytes, unless it is on a server."""
 
     pages: int
-    size: int
+    size: int | None
 
 
 class RestoredRequests(msgspec.Struct, array_like=True, frozen=True, tag=True):

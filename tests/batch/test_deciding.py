@@ -89,7 +89,7 @@ def decided_in_groups(signed: Path, profiles: Path, config: Config, order: str, 
         numbers_of_part = groups.rows[groups.numbers % partitions == part]
         chosen = rows.filter(pa.array(np.isin(rows["row"].to_numpy(), numbers_of_part)))
         batches_of_part = chosen.to_batches(7)
-        for batch in decide_groups(batches_of_part, matcher=matcher, profiles=frozen, order=order, memory=1 << 30):
+        for batch in decide_groups(batches_of_part, matcher=matcher, profiles=frozen, order=order):
             decided |= {row["row"]: row for row in batch.to_pylist()}
     return decided
 

@@ -25,7 +25,7 @@ BIGRAMS = ("-s", "DEDUP_TOKENIZER=bigrams")
 HELD = """
 import sys, time
 from contextlib import contextmanager
-from crawler_dedup.cli import app, progress
+from crawler_dedup.cli import app, terminal
 
 @contextmanager
 def progress_bars():
@@ -34,7 +34,7 @@ def progress_bars():
         time.sleep(60)
     yield lambda label, total: advance
 
-original = progress.progress_bars
+original = terminal.progress_bars
 for module in [*sys.modules.values()]:
     if getattr(module, "progress_bars", None) is original:
         module.progress_bars = progress_bars
@@ -93,7 +93,12 @@ def test_an_interrupted_verification_ends_its_process_too(indexes: Path, tmp_pat
         "import sys, time\n"
         "if '--multiprocessing-fork' in sys.argv:\n"
         "    from crawler_dedup.index.lmdb.index import DirectoryIndex\n"
-        "    DirectoryIndex.verify = lambda *_: print('working', flush=True) or time.sleep(60)\n",
+        "    def verify(index, filing, advance):\n"
+        "        print('working', flush=True)\n"
+        "        while True:\n"
+        "            advance(1)\n"
+        "            time.sleep(0.01)\n"
+        "    DirectoryIndex.verify = verify\n",
         encoding="utf-8",
     )
     path = os.pathsep.join([str(tmp_path), str(processes.ROOT)])

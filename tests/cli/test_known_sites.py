@@ -96,7 +96,7 @@ def test_the_scope_of_the_sites_is_that_of_the_setting_unless_it_is_given(index:
 
 def test_what_a_journal_does_not_say_or_an_index_no_longer_has_is_reported(index: Path) -> None:
     change_journal(index, snapshot=None, kept_snapshot=None)
-    assert "the journal does not say what was known then" in compare(index, "--scope", "site", status=1)
+    assert "is no longer kept" in compare(index, "--scope", "site", status=1)
     changes: list[dict[str, object]] = [
         {"snapshot": 9, "kept_snapshot": MIN_PAGES},
         {"snapshot": MIN_PAGES, "kept_snapshot": 9},

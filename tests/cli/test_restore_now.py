@@ -10,7 +10,7 @@ import pytest
 from scrapy import Spider
 from scrapy.settings import Settings
 
-from crawler_dedup.spiders.restoring import stores_items
+from crawler_dedup.spiders.running import stores_items
 from tests.support.commandline import command
 from tests.support.council import NEWS, PAGES
 from tests.support.crawling import Answer, Site, html, run_scrapy

@@ -47,7 +47,7 @@ def test_claims_that_never_end_are_counted_and_forgotten_later(tmp_path: Path) -
 
 
 @pytest.mark.parametrize(("failures", "lines"), [(0, []), (1, []), (6, []), (99, [(2, "http://h/0, http://h/1")])])
-def test_ends_of_claims_are_written_however_often_the_index_fails_or_releases_are_logged(
+async def test_ends_of_claims_are_written_however_often_the_index_fails_or_releases_are_logged(
     failures: int, lines: list[tuple[int, str]]
 ) -> None:
     written: list[tuple[int, bool]] = []
@@ -71,17 +71,14 @@ def test_ends_of_claims_are_written_however_often_the_index_fails_or_releases_ar
     claims = Claims(workers, cast("Any", monitor), 1, outages=outages, on_end=print)
     ends = [(1, True), (1, False), (2, False)]
 
-    async def end_all() -> None:
-        for claim, settled in ends:
-            url = f"http://h/{claim - 1}"
-            assert claims.end(Decision(Verdict.NEW, url, url, "", claim=claim), settled=settled)
-        for _ in range(7):
-            await asyncio.sleep(0)  # the futures call back
-            claims.write_again()
-        await asyncio.sleep(0)
-        claims.report_unwritten()
-
-    asyncio.run(end_all())
+    for claim, settled in ends:
+        url = f"http://h/{claim - 1}"
+        assert claims.end(Decision(Verdict.NEW, url, url, "", claim=claim), settled=settled)
+    for _ in range(7):
+        await asyncio.sleep(0)  # the futures call back
+        claims.write_again()
+    await asyncio.sleep(0)
+    claims.report_unwritten()
     assert logged == lines
     assert sorted(written) == sorted([] if lines else ends)
     assert failures != 2 * len(ends) or written == ends

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator
-from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from crawler_dedup import Config, Deduplicator
-from crawler_dedup.index.lmdb.index import DirectoryIndex
 from tests.support import processes
-from tests.support.crawling import Answer, Page, Site, article, html, run_scrapy, start_script
+from tests.support.crawling import Site, article, run_scrapy
 from tests.support.projects import ADDON, PAGES, index_of, project
 from tests.support.versions import SCRAPY, without_reactor
 
@@ -45,14 +42,6 @@ def decisions(log: str, command: str) -> list[str]:
     """Return what the filter has logged of the page that *command* shows."""
     logged = logged_lines(log)
     return logged[:1] if SCRAPY < (2, 17) and "shell" in command else logged  # that requests the start URLs, too
-
-
-def wait_until_settled(directory: Path) -> None:
-    """Wait until a page is settled in an index that another process writes."""
-    is_settled = False
-    while not is_settled:
-        with closing(DirectoryIndex.attach(directory, readonly=True)) as store:
-            is_settled = any(record.settled for record in store.records())
 
 
 @pytest.fixture(autouse=True)
@@ -97,32 +86,6 @@ def test_without_an_index_a_page_is_new_and_no_index_is_created(tmp_path: Path) 
     assert line.startswith(f"new {site.url}/page: a crawl would let it pass.")
     assert done.returncode == 0
     assert not index_of(directory).exists()
-
-
-def test_a_command_during_a_crawl_sees_what_that_has_kept_and_does_not_disturb_it(tmp_path: Path) -> None:
-    kept, previewed = threading.Event(), threading.Event()
-
-    def answer() -> Answer:
-        kept.set()
-        previewed.wait(60)
-        return html(article("last"))
-
-    pages: dict[str, Page] = {**PAGES, "/slow": answer, "/again": html(article("page", frame="again"))}
-    with Site(pages) as site:
-        directory = project(tmp_path, site, SETTINGS)
-        settings = {"DEDUP_DIR": str(index_of(directory)), "DEDUP_SCOPE": "global"}
-        source = "from tests.support.walker import Walker\n\nclass Spider(Walker):\n    name = 'other'\n"
-        crawl = start_script(tmp_path / "crawl", source, settings, site=site.url, paths=["/page", "/slow", "/again"])
-        assert kept.wait(60)
-        wait_until_settled(index_of(directory))  # which is written a moment later
-        done = run_scrapy(directory, "shell", f"{site.url}/copy", "-s", "DEDUP_SCOPE=global", *DECISION)
-        previewed.set()
-        result = crawl.results()["other"]
-    (line,) = logged_lines(done.stdout)
-    assert line.startswith(f"duplicate {site.url}/copy of {site.url}/page")
-    assert (result.counts()["kept"], result.counts()["dropped"]) == (2, 1)
-    with Deduplicator.open(index_of(directory), Config(tokenizer="bigrams")) as deduplicator:
-        assert len(deduplicator) == 2
 
 
 @pytest.fixture

@@ -56,6 +56,10 @@ WRONG = {
         ADDON + "DOWNLOADER_MIDDLEWARES = {'project_settings.lacking': 1}\n" + LACKING,
         "crawler-dedup is switched on, but something that it uses is not configured: no database.",
     ),
+    "a lexicon that cannot be read": (
+        ADDON + "DEDUP_SCHEME = 'imatch lexicon=none'",
+        "The lexicon none cannot be read: ",
+    ),
     "a server without the extra": (
         ADDON + "import sys\nsys.modules['redis'] = None\nDEDUP_PROCESSES = 0\nDEDUP_INDEX = 'redis://127.0.0.1:1/'",
         "(redis): install crawler-dedup with the extra redis",
@@ -77,6 +81,7 @@ def test_what_is_wrong_stops_the_crawl_with_a_sentence_before_the_first_page(tmp
     with Site(PAGES) as site:
         done = run_scrapy(project(tmp_path, site, settings), "crawl", "project")
         assert site.asked == []
+    assert not (index_of(tmp_path) / "data.mdb").exists()
     (line,) = (line for line in done.stdout.splitlines() if sentence in line)
     assert "[crawler_dedup.middleware] CRITICAL: The crawl does not start: " in line
     assert done.returncode == 1 or not HAS_EXIT_STATUS
@@ -179,8 +184,13 @@ TWO_LINES = {"DOWNLOADER_MIDDLEWARES": {DOWNLOADER: 40}, "SPIDER_MIDDLEWARES": {
 
 @pytest.mark.parametrize(
     ("settings", "addon", "position"),
-    [({}, True, 0), (OWN_ORDER, True, -1), (TWO_LINES, False, 0)],
-    ids=["add-on", "order of the project", "two lines of settings"],
+    [
+        ({}, True, 0),
+        (OWN_ORDER, True, -1),
+        (TWO_LINES, False, 0),
+        pytest.param({"TWISTED_REACTOR_ENABLED": False}, True, 0, marks=without_reactor),
+    ],
+    ids=["add-on", "order of the project", "two lines of settings", "without a reactor"],
 )
 def test_both_middlewares_are_outermost_unless_the_project_gives_another_order(
     tmp_path: Path, settings: dict[str, Any], addon: bool, position: int
@@ -219,15 +229,6 @@ def test_a_command_that_crawls_files_its_pages(tmp_path: Path, arguments: list[s
 
 
 # Environments
-
-
-@without_reactor
-def test_the_filter_works_without_a_twisted_reactor(tmp_path: Path) -> None:
-    crawl = crawl_pages(tmp_path, PAGES, settings={"TWISTED_REACTOR_ENABLED": False})
-    assert "Not using a Twisted reactor" in crawl.log
-    assert_drops_the_copy(crawl)
-    assert [note["error"] for note in crawl.notes] == ["NearDuplicate"]
-    assert crawl.stats["finish_reason"] == "finished"
 
 
 FAILING_START = """

@@ -23,8 +23,8 @@ class Log:
         self.counts: list[str] = []
         self.lines: list[str] = []
 
-    def count(self, name: str) -> None:
-        self.counts.append(name)
+    def count(self, name: str, by: int = 1) -> None:
+        self.counts += by * [name]
 
     def log(self, level: int, message: str, *args: object) -> None:
         self.lines.append(message % args)

@@ -62,7 +62,7 @@ def group_rows(rows: DataFrame, matcher: RememberingMatcher, profiles: FrozenPro
 
 
 def decide_rows(
-    rows: DataFrame, groups: Groups, matcher: RememberingMatcher, profiles: FrozenProfiles, order: str, memory: int
+    rows: DataFrame, groups: Groups, matcher: RememberingMatcher, profiles: FrozenProfiles, order: str
 ) -> DataFrame:
     """Decide about the rows of *groups*; the result has :data:`~crawler_dedup.batch.spark.executors.DECIDED_COLUMNS`.
 
@@ -70,7 +70,6 @@ def decide_rows(
 
     Args:
         order: in which order pages are decided.
-        memory: bytes that kept pages may take, in each task.
     """
     columns = (*GROUPED, *filter(None, [order.removeprefix("-")]))
     wanted = _of_kinds(rows, TEXT, THIN).select(*columns)
@@ -78,7 +77,7 @@ def decide_rows(
     if len(groups.rows) <= _BROADCAST_ROWS:
         grouped = F.broadcast(grouped)
     together = wanted.join(grouped, "row").repartition("group").sortWithinPartitions("row").select(*columns)
-    decide = partial(decide_groups, matcher=matcher, profiles=profiles, order=order, memory=memory)
+    decide = partial(decide_groups, matcher=matcher, profiles=profiles, order=order)
     return together.mapInArrow(decide, DECIDED_COLUMNS)
 
 
