@@ -201,6 +201,16 @@ class BlockReader:
             self._read(element, number, levels - 1)
         elif text := element.text:
             parts.append(text)
+        else:
+            self._read_icon(element, number)
+
+    def _read_icon(self, icon: HtmlElement, number: int) -> None:
+        """Read the label of a picture or the like in a list or table: it may be all that a line or cell says, as "yes"."""
+        if self._around[number][0] and self._link_begins is None:
+            title = icon.find("title")  # of a drawing
+            label = icon.get("alt") or icon.get("aria-label") or icon.get("title") or (title is not None and title.text)
+            if label:
+                self._parts.append(f" {label} ")
 
     def _read_field(self, field: HtmlElement) -> None:
         if self._state is SHOWN and concealment(field, SHOWN, revealed=self._revealed) is SHOWN:
@@ -216,6 +226,7 @@ class BlockReader:
         ]
         if not texts:
             self._parts.append(" ")
+            self._read_icon(drawing, parent)
             return
         if self._parts:
             self._end_block(parent)
