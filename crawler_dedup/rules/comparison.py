@@ -185,8 +185,7 @@ class ComparedPair(PagePair):
             place
             for place, block in enumerate(blocks)
             if block.hash in common and block.size and not block.traits & (_NAME | _EMBEDDED)
-            if place not in self._columns
-            if place in self._near or block.size <= SHORT
+            if (place in self._near or block.size <= SHORT) and place not in self._columns
             if not block.traits & _ENTRY or (block.traits & _LINKED and place in self._near)
         ]
         if self.new.kind is PageKind.THIN or self.new.key == self.kept.key:
