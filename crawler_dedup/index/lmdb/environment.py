@@ -31,7 +31,6 @@ from crawler_dedup.index.lmdb.engine import (
     database_names,
     explain,
     no_index_error,
-    open_databases,
 )
 from crawler_dedup.index.lmdb.openfiles import OpenFiles
 from crawler_dedup.index.runs import Alive
@@ -157,21 +156,14 @@ class Environment:
             IndexUnusable: the index cannot be read or written.
         """
         header = Header(FORMAT, dict(spec), dict(libraries))
-        stored = self.stored_header()
-        if stored is None or (fresh and self._users == 1):
-            # Another process may have been faster: its header is checked like any other.
-            stored = self.write(partial(self._write_header, header=header, fresh=fresh))
+        stored = self.write(partial(self._write_header, header=header, fresh=fresh and self._users == 1))
         check_header(self.directory, stored, header)
         return stored
 
-    def stored_header(self) -> Header | None:
-        """Read the header; ``None`` where there is none."""
-        with self.read() as txn:
-            return self.header_in(txn)
-
-    def existing_header(self) -> Header:
+    def read_header(self) -> Header:
         """Read the header; raise :class:`IndexUnusable` where there is none."""
-        header = self.stored_header()
+        with self.read() as txn:
+            header = self.header_in(txn)
         if header is None:
             raise no_index_error(self.directory)
         return header
@@ -190,9 +182,11 @@ class Environment:
         """Empty the index if *fresh*; write *header* unless there is a header, and return the one that is stored then."""
         if fresh:
             stored = self.header_in(txn)
-            for database in open_databases(self._lmdb, txn):
+            for name in database_names(txn):
                 # Delete databases of another format, which may be of another kind; ours stay open in other processes.
-                txn.drop(database, delete=stored is not None and stored.format != FORMAT)
+                txn.drop(
+                    self._lmdb.open_db(name, txn, create=False), delete=stored is not None and stored.format != FORMAT
+                )
             self.meta = self._lmdb.open_db(META, txn)
         txn.put(HEADER, msgspec.json.encode(header), db=self.meta, overwrite=False)
         return self.header_in(txn) or header

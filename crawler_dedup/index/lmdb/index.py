@@ -84,7 +84,7 @@ class DirectoryIndex(Index):
         """
         environment = Environment.open(directory, map_size=KEEP_MAP_SIZE, readonly=readonly)
         try:
-            header = environment.existing_header()
+            header = environment.read_header()
             check_header(environment.directory, header, header.expected(spec))
             return cls(environment, header)
         except BaseException:
