@@ -23,10 +23,10 @@ from crawler_dedup.signing.hidden import (
 from crawler_dedup.signing.limits import MAX_DEPTH
 from crawler_dedup.signing.textblocks import (
     Block,
-    has_words_beside,
     join_parts,
     leave_out,
     make_block,
+    read_beside,
     read_lines,
     size_of_links,
 )
@@ -59,6 +59,7 @@ _WRITTEN = ("text", "tspan", "textpath", "foreignobject", "div", "p", "span")
 LISTS = frozenset(("dl", "ol", "pre", "table", "ul"))
 _LINES = "pre"
 _LINK, _BREAK = "a", "br"
+_CONTACTS = ("mailto:", "tel:")  # they lead to no page, and their text is a fact
 _CODE = frozenset("code kbd samp tt var".split())
 # The parts of lists and tables.
 _ITEMS = frozenset(("dd", "li", "td", "th"))
@@ -178,7 +179,8 @@ class BlockReader:
         parts = self._parts
         if tag in HIDING_TAGS or not HIDING_ATTRIBUTES.isdisjoint(element.keys()):
             self._turn(concealment(element, self._state, revealed=self._revealed))
-        if tag == _LINK and self._link_begins is None and (target := element.get("href")) is not None:
+        target = element.get("href") if tag == _LINK and self._link_begins is None else None
+        if target is not None and not target.startswith(_CONTACTS):
             self._link_begins = len(parts)
             self._leads_away = self._leads_away or target[:1] != "#"
             self._read(element, number, levels - 1)
@@ -265,15 +267,15 @@ class BlockReader:
         text = shown = join_parts(parts)
         if size := size_in_letters(text):  # 0: no text, or only characters that change no word
             _, level, path_kind, row, cell, has_lines = self._around[number]
-            linked, has_words = 0, False
+            linked, beside = 0, ""
             if links:
                 linked = min(size_of_links(parts, links, text, size), size)
                 path_kind = path_kind if self._leads_away else 0
-                has_words = linked < size and has_words_beside(parts, links)
+                beside = read_beside(parts, links) if linked < size else ""
             if hidden:
                 shown = join_parts(leave_out(parts, hidden))
             block = make_block(
-                (text, size, linked, self._groups[number], shown, level, path_kind, has_lines, row, cell, (), has_words)
+                (text, size, linked, self._groups[number], shown, level, path_kind, has_lines, row, cell, (), beside)
             )
             self.blocks.append(block._replace(lines=read_lines(block, parts, links, hidden)) if has_lines else block)
             if self.elements is not None:
@@ -303,12 +305,14 @@ def _read_field(field: HtmlElement) -> str:
     if field.tag == "textarea":
         return field.text or ""
     if field.tag == "select":
-        selected = (option for option in field.iter("option") if option.get("selected") is not None)
-        return " ".join([option.get("label") or option.text or "" for option in selected])
+        options = list(field.iter("option"))
+        selected = [option for option in options if option.get("selected") is not None]
+        first = options[:1] if field.get("multiple") is None else []
+        return " ".join([option.get("label") or option.text or "" for option in selected or first])
     kind = field.get("type", "").strip().lower()
     if kind not in _CHECKABLE and field.tag == "input" and field.get("name", "").lower() in _SEARCHES:
         return ""
     if kind in _CHECKABLE:
         return "" if field.get("checked") is None else _CHECKED
     shown = "" if kind in _UNREAD else field.get("value", "")
-    return f"{shown} / {field.get('max')}" if shown and field.tag == "meter" and field.get("max") else shown
+    return f"{shown} / {field.get('max')}" if shown and field.tag != "input" and field.get("max") else shown

@@ -28,7 +28,7 @@ from crawler_dedup.journal.reader import Journals
 from crawler_dedup.review.review import Review
 from crawler_dedup.signing.text import pack_text
 from tests.support.commandline import FIRST, SECOND, check_pages, entries_of, invoke, lines_by_type, lines_in, write
-from tests.support.crawling import WALK, Site, article, html, run_script, start_script
+from tests.support.crawling import WALK, Site, article, html, run_script
 from tests.support.droppedpages import COPIES, KEPT
 from tests.support.places import Places
 from tests.support.reviewing import Browser, review
@@ -382,32 +382,6 @@ def test_nothing_but_the_pages_is_served(browser: Browser) -> None:
 
 
 # What can go wrong
-
-
-def test_two_crawls_and_a_review_use_an_index_at_once(places: Places) -> None:
-    folder = places.folder / "index"
-    settings = {"DEDUP_DIR": str(folder)} | ({"DEDUP_INDEX": places.word()} if places.server else {})
-    originals = [f"/{number}" for number in range(10)]
-    copies = [f"/copy{path}" for path in originals]
-    pages = {path: html(article(path)) for path in originals}
-    pages |= {f"/copy{path}": html(article(path, frame="copy")) for path in originals}
-    with Site(pages) as site:
-        run_script(places.folder / "first", WALK, settings, site=site.url, paths=[originals[0], copies[0]])
-        with review(places.folder, places.word(), "-s", f"DEDUP_DIR={folder}") as browser:
-            (path,) = browser.drops()
-            crawls = [
-                start_script(places.folder / paths[0][1:], WALK, settings, site=site.url, paths=paths)
-                for paths in ([*originals, *copies], [*originals[::-1], *copies])
-            ]
-            for action in ("keep", "keep undo") * 10:
-                assert browser.press(path, action).status == 303
-                assert browser.get().status == 200
-            for crawl in crawls:
-                crawl.results()
-            shown = "".join(browser.get(path).text for path in browser.drops())
-    for copy in copies:
-        assert f"{site.url}{copy}" in shown
-    assert overrides(places()) == []
 
 
 def test_an_index_without_a_journal_is_refused_with_a_sentence(tmp_path: Path) -> None:

@@ -78,6 +78,8 @@ def test_words_beside_a_link_in_a_text_count(tmp_path: Path, kept: str, new: str
 
 LABELS = {
     "text": "<p>{}</p>",
+    "sentence": "<p>The company plays each of these pieces outside as a {}, whatever the weather, until October.</p>",
+    "partly hidden": "<p>{} <span hidden>(genre)</span></p>",
     "link": "<p><a href=/genre/{}>{}</a></p>",
     "below": "</article><div>Genre: {}</div><article>",
     "row below": "</article><table><tr><td>Genre<td>{}<tr><td>Acts<td>five</table><article>",

@@ -1,3 +1,5 @@
+"""``crawler-dedup compare``, and pages that commands fetch."""
+
 from __future__ import annotations
 
 import gzip
@@ -10,7 +12,7 @@ from click.testing import Result
 
 from crawler_dedup.inspection.fetching import fetch_page, load_page
 from crawler_dedup.rules.table import TABLE
-from tests.support.commandline import invoke, printed_text
+from tests.support.commandline import invoke, json_lines, printed_text
 from tests.support.crawling import Answer, Site, article, html, redirect
 from tests.support.droppedpages import HOSTILE
 from tests.support.prose import html as page_of
@@ -150,6 +152,32 @@ def test_text_of_pages_cannot_control_the_terminal(tmp_path: Path, kept: str) ->
     output = compare(write(tmp_path, "new.html", source), kept, "--new-url", f"http://a.org/{HOSTILE}", status=1).output
     assert "owned" in output
     assert all(character.isprintable() or character == "\n" for character in output)
+
+
+# JSON Lines
+
+
+@pytest.mark.parametrize(("seed", "status", "rule"), [("x", 0, "alike"), ("y", 1, "signatures far apart")])
+def test_a_comparison_is_printed_as_json_lines(tmp_path: Path, seed: str, status: int, rule: str) -> None:
+    pages = write(tmp_path, "new.html", article(seed, frame="Menu")), write(tmp_path, "kept.html", article("x"))
+    call = ("compare", *pages, *BIGRAMS, "--json")
+    (line,) = json_lines(*call, status=status)
+    assert (line["type"], line["duplicate"], line["rule"]) == ("comparison", not status, rule)
+    assert [result["rule"] for result in line["rules"]] == [row.name for row in TABLE]
+    assert [result["rule"] for result in line["rules"] if result["decides"]] == [rule]
+    assert (line["signatures"]["agree"], line["signatures"]["distance"] < 8) == (not status, not status)
+    assert {lack["exemption"] for lack in line["kept_lacks"]} >= {"in navigation, a footer or the like"}
+    for lacks in (line["kept_lacks"], line["new_lacks"]):
+        assert any(not lack["exemption"] for lack in lacks) == (seed == "y")
+    (brief,) = json_lines(*call, "--brief", status=status)
+    assert (brief["new"]["text"], brief["distance"]) == (None, line["distance"])
+
+
+def test_pages_that_cannot_be_compared_are_printed_with_the_reason(tmp_path: Path) -> None:
+    (line,) = json_lines("compare", *[write(tmp_path, "short.html", "<p>short</p>")] * 2, "--json", status=2)
+    assert (line["duplicate"], line["rule"], line["distance"]) == (None, None, None)
+    assert line["new"]["unsigned"] == "too little text"
+    assert line["signatures"] is None
 
 
 # Fetching
