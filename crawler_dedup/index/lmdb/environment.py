@@ -21,7 +21,7 @@ import msgspec
 
 from crawler_dedup.errors import IndexUnusable
 from crawler_dedup.index.header import FORMAT, Header, check_header, decode_header
-from crawler_dedup.index.jobs import LOCKED, WRITE_SECONDS, wait_for
+from crawler_dedup.index.jobs import WRITE_SECONDS, wait_for
 from crawler_dedup.index.layout import META
 from crawler_dedup.index.lmdb.committer import Committer
 from crawler_dedup.index.lmdb.engine import (
@@ -33,7 +33,6 @@ from crawler_dedup.index.lmdb.engine import (
     no_index_error,
 )
 from crawler_dedup.index.lmdb.openfiles import OpenFiles
-from crawler_dedup.index.runs import Alive
 from crawler_dedup.system.logs import logger_without_credentials
 
 logger = logger_without_credentials(__name__)
@@ -68,9 +67,8 @@ class Environment:
         self._forked = False
         self._files = OpenFiles(directory, map_size, readonly=readonly)
         self._lmdb = self._files.env
-        self.alive: Alive = {}
         require, complete = self._files.require_intact, partial(complete_file, self._lmdb, directory)
-        self._committer = None if readonly else Committer(self._lmdb, self._explain, require, complete, self.alive)
+        self._committer = None if readonly else Committer(self._lmdb, self._explain, require, complete)
 
     @classmethod
     def open(cls, directory: Path, *, map_size: int, readonly: bool = False) -> Environment:
@@ -227,7 +225,7 @@ class Environment:
         Raises:
             IndexUnusable: the transaction did not begin within *timeout* seconds; *job* is not run then.
         """
-        return wait_for(self.submit(job), timeout, f"The index in {self.directory} {LOCKED}.")
+        return wait_for(self.submit(job), timeout, self.directory)
 
     def make_databases(self, make: Callable[[lmdb.Environment, lmdb.Transaction | None], _T]) -> _T:
         """Open databases by calling *make* with the environment and a write transaction.
