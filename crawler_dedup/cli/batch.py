@@ -66,7 +66,7 @@ _READING: Mapping[str, Option] = {
     "input_format": click.option(
         "--format",
         "input_format",
-        type=click.Choice(("warc", "wacz", "jsonl", "parquet")),
+        type=click.Choice(("warc", "jsonl", "parquet")),
         help="Format of all inputs.  [default: by their names]",
     ),
     "html": _name_option("--html", "Column with the HTML.", "html"),
