@@ -68,7 +68,7 @@ def find_candidates(
     flags = is_repeated(rows.names) | is_repeated(rows.titles) & (rows.titles != 0)
     flags[entries.places[is_repeated(entries.keys)]] = True
     if by_distance:
-        flags[rows.texts] |= find_neighbours(rows.signatures[rows.texts], by_distance.max_distance, memory=memory)
+        flags[rows.texts] |= find_neighbours(rows.signatures[rows.texts], by_distance.max_distance)
     matched = [np.zeros(0, dtype=bool)]
     if existing.count:
         resident = ResidentPages(rows, entries, scheme, memory)

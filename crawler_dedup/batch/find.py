@@ -16,7 +16,7 @@ from crawler_dedup.batch.decide import PickedPages, PlacedDecision, RememberingM
 from crawler_dedup.batch.existing import ExistingPages, open_existing
 from crawler_dedup.batch.formats.records import Columns
 from crawler_dedup.batch.learning import check_profiles, learn_profiles
-from crawler_dedup.batch.neighbours import Places
+from crawler_dedup.batch.neighbours import WORKING_BYTES, Places
 from crawler_dedup.batch.output import CLUSTERS, KEPT, VERDICTS, Codes, write_clusters, write_kept
 from crawler_dedup.batch.shard import ROW_BYTES, Rows, format_memory, read_rows
 from crawler_dedup.config import Config
@@ -35,7 +35,7 @@ MEMORY = 8 << 30
 
 _EXISTING_BYTES = 2  # bytes for each page that is kept already
 _LIBRARIES = 250 << 20  # bytes that the process takes before any page is read
-_JOIN_BYTES = 20  # bytes for each row while neighbours are searched, beside the table
+_JOIN_BYTES = 20 + WORKING_BYTES  # bytes for each row while neighbours are searched
 _LEAST = 32 << 20
 _CHANGES, _CHANGE = 512 << 20, 2_000  # bytes that deciding takes at most, and for each page
 
