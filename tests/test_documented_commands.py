@@ -274,8 +274,3 @@ def test_the_table_of_commands_names_every_command() -> None:
         parts = command.list_commands(context) if isinstance(command, click.Group) else []
         existing |= {f"{name} {part}" for part in parts} or {name}
     assert named == existing
-
-
-def test_a_command_or_option_that_does_not_exist_is_detected() -> None:
-    for call in ["crawler-dedup drop", "crawler-dedup drops --all", "crawler-dedup index statistics"]:
-        assert unknown_words(call)

@@ -32,9 +32,3 @@ def test_the_root_of_the_repository_has_no_other_files() -> None:
 def test_tests_import_only_from_support() -> None:
     for file in {*TESTS.rglob("*.py")} - {Path(__file__)}:
         assert _FOREIGN.findall(file.read_text(encoding="utf-8")) == [], file
-
-
-def test_an_import_from_elsewhere_is_detected() -> None:
-    for line in ("from tests.index.test_store import batch", "    from . import test_store", "import os, benchmarks"):
-        assert _FOREIGN.search(f"import os\n{line}\n"), line
-    assert not _FOREIGN.search("import os\nfrom tests.support import peak\n")

@@ -40,13 +40,6 @@ def test_there_are_no_more_probes_than_multi_index_hashing_needs() -> None:
             assert len(set(probes)) == len(probes) == count
 
 
-@given(signature=SIGNATURES, max_distance=DISTANCES)
-def test_a_crawl_looks_up_the_probes_of_the_tables(signature: int, max_distance: int) -> None:
-    scheme = SimHash(max_distance)
-    assert scheme.probes(Signature(signature)) == permutedtables.probes(signature, max_distance)
-    assert scheme.keys(Signature(signature)) == permutedtables.keys(signature)
-
-
 @given(signature=SIGNATURES, max_distance=DISTANCES, filed=st.lists(SIGNATURES, max_size=20), data=st.data())
 def test_a_look_up_of_the_crawl_finds_what_brute_force_finds(
     signature: int, max_distance: int, filed: list[int], data: st.DataObject

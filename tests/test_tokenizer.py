@@ -16,8 +16,7 @@ from crawler_dedup.signing.signer import Signer
 from crawler_dedup.system import extras
 from crawler_dedup.worker.preview import preview
 from tests.support import processes
-from tests.support.crawling import article, crawl_pages
-from tests.support.projects import PAGES
+from tests.support.crawling import article
 
 
 def tokenizer_of(directory: Path, config: Config | None = None) -> str:
@@ -26,18 +25,12 @@ def tokenizer_of(directory: Path, config: Config | None = None) -> str:
         return opened.config.tokenizer
 
 
-@pytest.fixture
-def without_rjieba(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(extras, "find_spec", lambda name: None if name == "rjieba" else find_spec(name))
-
-
-def test_a_new_index_takes_rjieba_where_it_is_installed(tmp_path: Path) -> None:
-    assert tokenizer_of(tmp_path) == "rjieba"
-
-
-@pytest.mark.usefixtures("without_rjieba")
-def test_a_new_index_takes_jieba_where_rjieba_is_not_installed(tmp_path: Path) -> None:
-    assert tokenizer_of(tmp_path) == "jieba"
+@pytest.mark.parametrize("best", ["rjieba", "jieba"])
+def test_a_new_index_takes_the_best_tokenizer_that_is_installed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, best: str
+) -> None:
+    monkeypatch.setattr(extras, "find_spec", lambda name: find_spec(name) if name != "rjieba" or best == name else None)
+    assert tokenizer_of(tmp_path) == best
 
 
 @pytest.mark.parametrize("recorded", ["jieba", "rjieba", "bigrams"])
@@ -124,9 +117,3 @@ def test_reading_an_index_uses_its_tokenizer(tmp_path: Path) -> None:
         return f"{preview(tmp_path, signer, page).verdict} {config.tokenizer}"
 
     assert with_tokenizer_of_index(Config(), preview_with) == "duplicate bigrams"
-
-
-def test_the_log_of_a_crawl_names_the_tokenizer(tmp_path: Path) -> None:
-    crawl = crawl_pages(tmp_path, PAGES, settings={"DEDUP_TOKENIZER": "auto"})
-    (line,) = crawl.lines("INFO", "Near-duplicate filter: index")
-    assert ", tokenizer rjieba, " in line

@@ -41,6 +41,7 @@ _HIDING = re.compile(
 )
 _SEGMENT = re.compile(r"[\w-]*S:[0-9a-f]+")  # the "id" of a segment of React
 _LONGEST_KNOWN = 200  # characters of a style
+_SHADOW_MODES = ("open", "closed")
 # The whole style: a browser follows no other declaration in it.
 _SHOWS_AGAIN = re.compile(" *visibility *: *visible *;? *", re.IGNORECASE | re.ASCII)
 
@@ -67,7 +68,7 @@ def concealment(element: HtmlElement, around: Concealment, *, revealed: bool = F
     tag, names = element.tag, element.keys()
     if tag not in HIDING_TAGS and HIDING_ATTRIBUTES.isdisjoint(names):  # true for most
         return around
-    is_closed = tag in HIDING_TAGS and not (tag == "dialog" and "open" in names)
+    is_closed = tag in HIDING_TAGS and not (tag == "dialog" and "open" in names) and not is_shadow_tree(element)
     is_hidden = "hidden" in names
     if revealed:
         is_closed = is_closed and tag != "noscript"
@@ -96,6 +97,11 @@ def _find_hiding(style: str) -> frozenset[str | None]:
     return frozenset([declaration.lastgroup for declaration in _HIDING.finditer(style.lower())])
 
 
+def is_shadow_tree(element: HtmlElement) -> bool:
+    """Return whether *element* holds what a browser shows of the element around it."""
+    return element.tag == "template" and element.get("shadowrootmode", "").lower() in _SHADOW_MODES
+
+
 def find_shadow_hosts(tree: HtmlElement) -> set[HtmlElement]:
     """Return the elements of *tree* whose shadow tree a browser shows instead of their content."""
     hosts: set[HtmlElement] = set()
@@ -103,7 +109,7 @@ def find_shadow_hosts(tree: HtmlElement) -> set[HtmlElement]:
     for template in (template for root in roots(tree) for template in root.iter("template")):
         if template not in nested:
             nested.update(template.iter("template"))
-            if template.get("shadowrootmode") is not None and next(template.iter("slot"), None) is None:
+            if is_shadow_tree(template) and next(template.iter("slot"), None) is None:
                 hosts.add(template.getparent())
     return hosts
 

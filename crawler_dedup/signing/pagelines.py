@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from itertools import accumulate
 from math import inf
 from typing import TYPE_CHECKING, NamedTuple, cast
@@ -95,6 +96,13 @@ def _read_date(plain: str) -> tuple[Sequence[str], bytes] | None:
     if any(map(str.isdigit, around)):
         return None
     return date.readings, without_punctuation(around.encode("utf-8", "replace"))
+
+
+@lru_cache(maxsize=1024)  # a new page is compared with several kept pages
+def hash_date_in(address: str) -> int:
+    """Return the hash of a line that has only the date in *address*, as of ``/2026/05/12/``; 0 if there is none."""
+    date = find_date(address.lower())
+    return hash_line(b"", date.readings) if date and len(date.readings) == 1 else 0
 
 
 def count_read(blocks: Sequence[Block]) -> int:

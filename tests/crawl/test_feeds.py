@@ -249,12 +249,18 @@ def test_pages_are_released_if_a_storage_fails_at_the_end(tmp_path: Path, reacto
     assert crawl_again(tmp_path, 3) == set(range(3))
 
 
-def test_pages_are_released_if_a_feed_after_a_failing_one_gets_nothing(tmp_path: Path, small_disk: Path) -> None:
+def test_pages_are_released_if_a_feed_after_a_failing_one_gets_nothing_and_no_traceback_is_logged_for_each_item(
+    tmp_path: Path, small_disk: Path
+) -> None:
     fill_up(small_disk)
-    path = tmp_path / "first.jsonl"
-    done = crawl(tmp_path, {**feed(small_disk / "items.jsonl"), **feed(path)}, 12, times=3)
+    full, path = small_disk / "items.jsonl", tmp_path / "first.jsonl"
+    done = crawl(tmp_path, {**feed(full), **feed(path)}, 12, times=3)
     assert held(path) < set(range(12))
     assert "items.jsonl: OSError" in the_error(done)
+    line, *further = done.lines("ERROR", f"was not exported to {full}")
+    assert f" was not exported to {full}, {path}: OSError: [Errno 28] No space left on device" in line
+    assert len(further) < missing_items(done) - 1  # one line a minute
+    assert "signal handler" not in done.log
     assert held(path) | crawl_again(tmp_path, 12) == set(range(12))
 
 
@@ -367,13 +373,3 @@ def test_all_contents_can_be_read_if_the_same_crawl_appends_to_a_feed_that_had_f
     assert "dedup/not_stored" not in done.stats
     (line,) = done.lines("WARNING", "")
     assert f"Feed {path}: the last line has no line end" in line
-
-
-def test_a_full_disk_is_reported_without_a_traceback_for_each_item(tmp_path: Path, small_disk: Path) -> None:
-    path = small_disk / "items.jsonl"
-    fill_up(small_disk)
-    done = crawl(tmp_path, feed(path), 12, times=3)
-    line, *further = done.lines("ERROR", "was not exported to")
-    assert f" was not exported to {path}: OSError: [Errno 28] No space left on device" in line
-    assert len(further) < missing_items(done) - 1  # one line a minute
-    assert "signal handler" not in done.log

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from crawler_dedup.journal.reader import Journals
 from crawler_dedup.journal.writer import safe_name
 from tests.support.commandline import entries_of
-from tests.support.crawling import WALK, Site, article, html, run_script
+from tests.support.crawling import WALK, article, crawl_pages, html
 
 DEVICES = ["CON", "nul", "Aux.txt", "com1", "LPT9.log", "COM¹", "nul .x", "CONIN$"]
 OUTSIDE = [
@@ -68,25 +68,15 @@ def test_different_names_have_different_files(names: list[str]) -> None:
     assert len({safe_name(name) for name in names}) == len(names)
 
 
-def test_the_journal_of_a_spider_with_an_unsafe_name_stays_in_its_directory(tmp_path: Path) -> None:
+def test_a_spider_with_an_unsafe_name_writes_its_journal_into_its_directory_whose_path_need_not_be_valid_text(
+    tmp_path: Path,
+) -> None:
     source = WALK.replace("class Spider(Walker):", "class Spider(Walker):\n    name = '../x'")
     pages = {"/first": html(article("one")), "/copy": html(article("one", frame="copy"))}
-    with Site(pages) as site:
-        run_script(tmp_path, source, {"DEDUP_JOURNAL": "%(name)s.jsonl"}, site=site.url, paths=list(pages))
-    written = entries_of(tmp_path / "index" / f"{safe_name('../x')}.jsonl")
-    assert [(entry.event, entry.spider) for entry in written] == [
-        ("started", "../x"),
-        ("drop", "../x"),
-    ]
-    assert not (tmp_path / "x.jsonl").exists()
-
-
-def test_the_path_of_a_journal_need_not_be_valid_text(tmp_path: Path) -> None:
-    pages = {"/first": html(article("one")), "/copy": html(article("one", frame="copy"))}
-    name = "caf\udce9.jsonl"
-    with Site(pages) as site:
-        run_script(tmp_path, WALK, {"DEDUP_JOURNAL": name}, site=site.url, paths=list(pages))
-    assert [entry.event for entry in entries_of(tmp_path / "index" / name)] == ["started", "drop"]
+    crawl_pages(tmp_path, pages, source, {"DEDUP_JOURNAL": "caf\udce9/%(name)s.jsonl"})
+    written = entries_of(tmp_path / "index" / "caf\udce9" / f"{safe_name('../x')}.jsonl")
+    assert [(entry.event, entry.spider) for entry in written] == [("started", "../x"), ("drop", "../x")]
+    assert not list(tmp_path.rglob("x.jsonl"))
 
 
 def test_the_commands_find_the_journal_of_a_spider_with_an_unsafe_name(tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ from crawler_dedup.signing.forms import CrawlSigner, FormReader
 from crawler_dedup.signing.signer import Signer
 from crawler_dedup.system.extras import has_extra
 from tests.support.commandline import command
-from tests.support.crawling import WALK, Answer, Site, article, html, run_script, words
+from tests.support.crawling import WALK, Answer, Site, article, crawl_pages, html, run_script, words
 
 NOT_FOUND = (
     "<title>Page not found</title><h1>Sorry</h1><p>The page {path} does not exist any more. Perhaps it was moved or renamed."
@@ -264,8 +264,7 @@ def test_a_crawl_warns_once_keeps_all_pages_and_its_report_names_path_and_number
 
 def test_a_crawl_warns_of_forms_that_cannot_be_signed(tmp_path: Path) -> None:
     pages: dict[str, Answer] = {path: html(body) for path, body in map(login, range(LIMIT))}
-    with Site(pages) as site:
-        crawl = run_script(tmp_path, WALK, {"DEDUP_SCOPE": "global"}, site=site.url, paths=list(pages))
+    crawl = crawl_pages(tmp_path, pages, settings={"DEDUP_SCOPE": "global"})
     assert crawl.counts()["unchecked"] == LIMIT
     (line,) = crawl.lines("WARNING", "")
-    assert f"{LIMIT} pages below {site.url}/ differ only in numbers, dates or parts" in line
+    assert re.search(rf"{LIMIT} pages below http://[\d.:]+/ differ only in numbers, dates or parts", line)

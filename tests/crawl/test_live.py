@@ -9,15 +9,17 @@ import time
 from pathlib import Path
 
 import pytest
+from scrapy import Request
+from scrapy.utils.test import get_crawler
 
-from crawler_dedup.crawl.monitor import host_label
-from tests.support.crawling import WALK, Crawl, Page, Site, article, crawl_pages, html, run_script
+from crawler_dedup import Config, Decision, Match, Verdict
+from crawler_dedup.crawl.monitor import Monitor, host_label
+from tests.support.crawling import WALK, Crawl, Page, Site, acting, article, crawl_pages, html, run_script
 
 pty = pytest.importorskip("pty")
 
-SAME = html(article("one"))
 PAGES: dict[str, Page] = {
-    "/first": SAME,
+    "/first": html(article("one")),
     "/copy": html(article("one", frame="copy")),
     "/other": html(article("two")),
     "/empty": html("<title>nothing</title>"),
@@ -98,11 +100,8 @@ def test_the_summary_at_the_end_does_not_wait_for_a_worker_that_is_stopped(
 
 
 def test_an_index_that_is_gone_does_not_prevent_the_summary(tmp_path: Path) -> None:
-    def gone() -> object:
-        shutil.rmtree(tmp_path / "index")
-        return SAME
-
-    done = crawl_pages(tmp_path, {"/first": PAGES["/other"], "/gone": gone})  # type: ignore[dict-item]
+    gone = acting(article("one"), lambda: shutil.rmtree(tmp_path / "index"))
+    done = crawl_pages(tmp_path, {"/first": PAGES["/other"], "/gone": gone})
     (line,) = summaries(done)
     assert re.search(r"unchecked 1; the index cannot be read; waited for signatures .*; 0 pages waiting$", line)
     assert done.stats["finish_reason"] == "finished"
@@ -136,52 +135,25 @@ def test_a_page_that_waits_for_an_alike_one_is_counted_as_waiting(tmp_path: Path
 # Statistics by host
 
 
-MANY_HOSTS = """
-import asyncio
-from scrapy import Request
-from tests.support.walker import Walker
+def test_the_fifty_hosts_with_most_drops_are_in_the_statistics_and_others_are_removed() -> None:
+    crawler = get_crawler()
+    monitor = Monitor(crawler, Config())
 
-class Spider(Walker):
-    custom_settings = {"LOGSTATS_INTERVAL": 1, "CONCURRENT_REQUESTS": 8}
+    def counts_after_drops(path: str, numbers: range) -> dict[str, int]:
+        for number in numbers:
+            url = f"http://h{number}.example/{path}"
+            decision = Decision(Verdict.DUPLICATE, url, url, "", duplicate_of="http://kept/", match=Match("alike", 0))
+            monitor.report_decision(decision, None, Request(url), drops=True, follows=False, repeats=False)
+        monitor.log_summary("")
+        stats = crawler.stats.get_stats().items()
+        return {name.rpartition("/")[2]: count for name, count in stats if "dropped_by_host/" in name}
 
-    def told(self):
-        return [name for name in self.crawler.stats.get_stats() if name.startswith("dedup/dropped_by_host/")]
-
-    def page(self, number, path):
-        url = f"http://h{number}.example/{path}"
-        return Request(url, meta={"proxy": self.site}, errback=self.failed)
-
-    async def start(self):
-        yield Request("http://kept.example/", meta={"proxy": self.site})
-        for number in range(60):
-            yield self.page(number, "")
-        while not self.told():
-            await asyncio.sleep(0.05)
-        self.notes.append(sorted(self.told()))
-        for number in range(50, 60):
-            yield self.page(number, "more")
-        while not any("/h59." in name for name in self.told()):
-            self.notes.append(sorted(self.told()))
-            await asyncio.sleep(0.05)
-
-    def parse(self, response):
-        pass
-
-    def failed(self, failure):
-        pass
-"""
-
-
-def test_the_fifty_hosts_with_most_drops_stand_in_the_statistics_and_others_are_removed(tmp_path: Path) -> None:
-    urls = [f"http://h{number}.example/{path}" for number in range(60) for path in ("", "more")]
-    with Site(dict.fromkeys(["http://kept.example/", *urls], SAME)) as site:
-        done = run_script(tmp_path, MANY_HOSTS, site=site.url)
-    counts = done.counts("dropped_by_host/")
-    assert done.counts()["dropped"] == 70
-    assert all(0 < len(note) <= 50 for note in done.notes)
+    crawler.stats.set_value("others", 1)
+    assert len(counts_after_drops("", range(60))) == 50
+    counts = counts_after_drops("more", range(50, 60))
     assert len(counts) == 50
     assert {host for host, count in counts.items() if count == 2} == {f"h{number}.example" for number in range(50, 60)}
-    assert done.stats["downloader/request_count"] == 71, "other statistics are left alone"
+    assert crawler.stats.get_value("others") == 1, "other statistics are left alone"
 
 
 @pytest.mark.parametrize(

@@ -4,23 +4,14 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Any
 
-from tests.support.crawling import Crawl, article, crawl_pages, html
+from tests.support.crawling import article, crawl_pages, html
 from tests.support.prose import html as prose_page
 from tests.support.prose import prose
 
 JIEBA = {"DEDUP_TOKENIZER": "jieba", "CONCURRENT_REQUESTS": 8, "CONCURRENT_REQUESTS_PER_DOMAIN": 8}
 ENGLISH = {f"/en/{number}": html(article(number)) for number in range(5)}
 CHINESE = {f"/zh/{number}": html(prose_page(prose(number, chinese=True)).decode()) for number in range(5)}
-
-
-def verdicts(crawl: Crawl) -> list[tuple[str, str]]:
-    return [(item["path"], item["verdict"]) for item in crawl.items]
-
-
-def verdicts_of(verdict: str, *pages: dict[str, Any]) -> list[tuple[str, str]]:
-    return [(path, verdict) for page in pages for path in page]
 
 
 LOADED = """
@@ -36,23 +27,14 @@ class Spider(Walker):
 def test_a_crawl_loads_no_parser_rules_or_index_and_few_lines(tmp_path: Path) -> None:
     pages = {**ENGLISH, **CHINESE}
     crawl = crawl_pages(tmp_path, pages, LOADED, {"DEDUP_TOKENIZER": "auto"}, fresh=True)
-    assert verdicts(crawl) == verdicts_of("new", pages)
+    assert crawl.verdicts() == dict.fromkeys(pages, "new")
+    (line,) = crawl.lines("INFO", "Near-duplicate filter: index")
+    assert ", tokenizer rjieba, " in line
     (modules,) = crawl.notes
     unwanted = "deduplicator|inspection|index|rules|signing|worker.(worker|main)|crawl.localworker|permutedtables"
     assert [name for name in modules if re.match(rf"crawler_dedup\.({unwanted})\b", name)] == []
-    libraries = {
-        "lmdb",
-        "redis",
-        "numpy",
-        "jieba",
-        "rjieba",
-        "trafilatura",
-        "opencc",
-        "pypinyin",
-        "matplotlib",
-        "jinja2",
-    }
-    assert (libraries | {"click"}) & modules.keys() == set()
+    libraries = "lmdb redis numpy jieba rjieba trafilatura opencc pypinyin matplotlib jinja2 click"
+    assert {*libraries.split()} & modules.keys() == set()
     ours = [Path(file) for name, file in modules.items() if name.startswith("crawler_dedup") and file]
     lines = sum(bool(line.strip()) for file in ours for line in file.read_text(encoding="utf-8").splitlines())
     assert lines < 7_000  # with docstrings and comments
@@ -93,14 +75,14 @@ EXTRACTOR = {**JIEBA, "DEDUP_EXTRACTOR": "script.extract"}
 def test_the_time_of_loading_a_dictionary_is_not_that_of_a_page(tmp_path: Path) -> None:
     pages = {**CHINESE, **ENGLISH}
     crawl = crawl_pages(tmp_path, pages, SLOW, {**EXTRACTOR, "DEDUP_TIMEOUT": 2})
-    assert sorted(verdicts(crawl)) == sorted(verdicts_of("new", pages))
+    assert crawl.verdicts() == dict.fromkeys(pages, "new")
     assert "worker/restarts" not in crawl.counts()
     assert not list((tmp_path / "index").glob("jieba*"))
 
 
 def test_without_the_dictionary_chinese_pages_pass_unchecked(tmp_path: Path) -> None:
     crawl = crawl_pages(tmp_path, {**ENGLISH, **CHINESE}, MISSING, {**EXTRACTOR, "CONCURRENT_REQUESTS": 1})
-    assert verdicts(crawl) == verdicts_of("new", ENGLISH) + verdicts_of("unchecked", CHINESE)
+    assert crawl.verdicts() == dict.fromkeys(ENGLISH, "new") | dict.fromkeys(CHINESE, "unchecked")
     assert crawl.counts("error/") == {"FileNotFoundError": len(CHINESE)}
     (line,) = crawl.lines("WARNING", "passes unchecked")
     assert "/zh/0> passes unchecked: FileNotFoundError:" in line

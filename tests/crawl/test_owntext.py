@@ -21,7 +21,7 @@ from crawler_dedup.pagetext import OwnTextJob
 from crawler_dedup.signing.forms import CrawlSigner
 from crawler_dedup.signing.signer import Signer
 from crawler_dedup.worker.messages import MakeOwnText
-from tests.support.crawling import Answer, Site, html, run_script
+from tests.support.crawling import Site, acting, html, run_script
 from tests.support.prose import sentences
 from tests.support.signing import URL, Log, odd, open_workers, pids
 
@@ -75,12 +75,7 @@ def test_no_text_is_lost_when_the_index_can_no_longer_be_read(tmp_path: Path, pr
     settings = {"DEDUP_PROCESSES": processes, "CONCURRENT_REQUESTS": 1}
     with Site({path: html(text) for path, text in PAGES.items()}) as site:
         run_script(tmp_path, SPIDER, settings, site=site.url, paths=list(PAGES))
-
-        def remove() -> Answer:
-            shutil.rmtree(tmp_path / "index", ignore_errors=True)
-            return html(PAGES["/12"])
-
-        site.pages["/12"] = remove
+        site.pages["/12"] = acting(PAGES["/12"], lambda: shutil.rmtree(tmp_path / "index", ignore_errors=True))
         crawl = run_script(tmp_path, SPIDER, settings, site=site.url, paths=list(PAGES))
     assert sorted(crawl.paths()) == sorted(PAGES)
     unchecked = [item["own"] for item in crawl.items if item["verdict"] == "unchecked"]
@@ -146,24 +141,21 @@ def response(body: bytes) -> HtmlResponse:
     return HtmlResponse("http://example.com/", body=body)
 
 
-def test_a_text_is_made_by_another_worker_if_its_worker_is_killed(workers: Workers) -> None:
+async def test_a_text_is_made_by_another_worker_if_its_worker_is_killed(workers: Workers) -> None:
     body = page(1).encode()
-
-    async def kill_meanwhile() -> tuple[OwnText, OwnText]:
-        before = await own_text(response(body))
-        (pid,) = pids(workers)
-        os.kill(pid, signal.SIGSTOP)
-        waiting = asyncio.ensure_future(own_text(response(body)))
-        await asyncio.sleep(0)
-        os.kill(pid, signal.SIGKILL)
-        return before, await waiting
-
-    before, after = asyncio.run(kill_meanwhile())
-    assert before == after
-    assert NOTICE in after.text
+    before = await own_text(response(body))
+    (pid,) = pids(workers)
+    os.kill(pid, signal.SIGSTOP)
+    waiting = asyncio.ensure_future(own_text(response(body)))
+    await asyncio.sleep(0)
+    os.kill(pid, signal.SIGKILL)
+    assert await waiting == before
+    assert NOTICE in before.text
 
 
-def test_a_page_that_takes_too_long_has_its_visible_text(workers: Workers, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_page_that_takes_too_long_has_its_visible_text(
+    workers: Workers, monkeypatch: pytest.MonkeyPatch
+) -> None:
     ask = workers.ask
 
     async def ask_in_vain(job: Any, *args: Any) -> Any:
@@ -172,11 +164,11 @@ def test_a_page_that_takes_too_long_has_its_visible_text(workers: Workers, monke
         return await ask(job, *args)
 
     monkeypatch.setattr(workers, "ask", ask_in_vain)
-    assert asyncio.run(own_text(response(b"<nav>visible words</nav>"))) == OwnText("visible words")
+    assert await own_text(response(b"<nav>visible words</nav>")) == OwnText("visible words")
 
 
-def test_a_format_that_does_not_exist_is_refused(workers: Workers) -> None:
+async def test_a_format_that_does_not_exist_is_refused(workers: Workers) -> None:
     (pid,) = pids(workers)
     with pytest.raises(ValueError, match="takes 'text' or 'markdown'"):
-        asyncio.run(own_text(response(odd("x")), "html"))  # type: ignore[arg-type]
+        await own_text(response(odd("x")), "html")  # type: ignore[arg-type]
     assert pids(workers) == [pid]

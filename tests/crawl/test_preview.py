@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator
-from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from crawler_dedup import Config, Deduplicator
-from crawler_dedup.index.lmdb.index import DirectoryIndex
 from tests.support import processes
-from tests.support.crawling import Answer, Page, Site, article, html, run_scrapy, start_script
+from tests.support.crawling import Site, article, run_scrapy
 from tests.support.projects import ADDON, PAGES, index_of, project
 from tests.support.versions import SCRAPY, without_reactor
 
@@ -45,14 +42,6 @@ def decisions(log: str, command: str) -> list[str]:
     """Return what the filter has logged of the page that *command* shows."""
     logged = logged_lines(log)
     return logged[:1] if SCRAPY < (2, 17) and "shell" in command else logged  # that requests the start URLs, too
-
-
-def wait_until_settled(directory: Path) -> None:
-    """Wait until a page is settled in an index that another process writes."""
-    is_settled = False
-    while not is_settled:
-        with closing(DirectoryIndex.attach(directory, readonly=True)) as store:
-            is_settled = any(record.settled for record in store.records())
 
 
 @pytest.fixture(autouse=True)
@@ -99,32 +88,6 @@ def test_without_an_index_a_page_is_new_and_no_index_is_created(tmp_path: Path) 
     assert not index_of(directory).exists()
 
 
-def test_a_command_during_a_crawl_sees_what_that_has_kept_and_does_not_disturb_it(tmp_path: Path) -> None:
-    kept, previewed = threading.Event(), threading.Event()
-
-    def answer() -> Answer:
-        kept.set()
-        previewed.wait(60)
-        return html(article("last"))
-
-    pages: dict[str, Page] = {**PAGES, "/slow": answer, "/again": html(article("page", frame="again"))}
-    with Site(pages) as site:
-        directory = project(tmp_path, site, SETTINGS)
-        settings = {"DEDUP_DIR": str(index_of(directory)), "DEDUP_SCOPE": "global"}
-        source = "from tests.support.walker import Walker\n\nclass Spider(Walker):\n    name = 'other'\n"
-        crawl = start_script(tmp_path / "crawl", source, settings, site=site.url, paths=["/page", "/slow", "/again"])
-        assert kept.wait(60)
-        wait_until_settled(index_of(directory))  # which is written a moment later
-        done = run_scrapy(directory, "shell", f"{site.url}/copy", "-s", "DEDUP_SCOPE=global", *DECISION)
-        previewed.set()
-        result = crawl.results()["other"]
-    (line,) = logged_lines(done.stdout)
-    assert line.startswith(f"duplicate {site.url}/copy of {site.url}/page")
-    assert (result.counts()["kept"], result.counts()["dropped"]) == (2, 1)
-    with Deduplicator.open(index_of(directory), Config(tokenizer="bigrams")) as deduplicator:
-        assert len(deduplicator) == 2
-
-
 @pytest.fixture
 def crawled(tmp_path: Path) -> Path:
     """Return a project whose index has ``http://site/page``, for every scope."""
@@ -135,49 +98,38 @@ def crawled(tmp_path: Path) -> Path:
     return directory
 
 
-PARSE = ["parse", "--spider", "project"]
-CASES = {  # words of a command, the path of a page, what the filter logs, and whether that is a warning
-    "dedup_action": ([*PARSE, "--meta", '{"dedup_action": "mark"}'], "/copy", ": a crawl would mark it.", False),
-    "dedup_scope": ([*PARSE, "--meta", '{"dedup_scope": "another"}'], "/copy", ": a crawl would let it pass.", False),
-    "dedup_skip": ([*PARSE, "--meta", '{"dedup_skip": true}'], "/copy", "would not check <200 {url}> (asked)", False),
-    "a wrong action": (
-        [*PARSE, "--meta", '{"dedup_action": "burn"}'],
-        "/copy",
-        "no decision about <200 {url}>: ConfigError: ",
-        True,
-    ),
-    "a missing page": (
-        ["fetch", "--spider", "project", "-s", "ROBOTSTXT_OBEY=True"],
-        "/missing",
-        "a crawl would not check <404 {url}> (status)",
-        False,
-    ),
-    "no spider": (
-        ["shell", "-s", "DEDUP_SCOPE=spider", *DECISION],
-        "/copy",
-        "of scope 'spider default'. --spider NAME compares with the pages of that spider",
-        False,
-    ),
-    "a wrong value": (
-        [*PARSE, "-s", "DEDUP_MAX_DISTANCE=8"],
-        "/copy",
-        "DEDUP_MAX_DISTANCE = '8' is not allowed; it takes 0 to 7.",
-        True,
-    ),
-    "a directory that is none": ([*PARSE, "-s", "DEDUP_DIR=/dev/null"], "/copy", "/dev/null cannot be opened", True),
+CASES = {  # options of the command "parse", the path of a page, and what the filter logs
+    "dedup_action": ('--meta {"dedup_action":"mark"}', "/copy", ": a crawl would mark it."),
+    "dedup_scope": ('--meta {"dedup_scope":"another"}', "/copy", ": a crawl would let it pass."),
+    "dedup_skip": ('--meta {"dedup_skip":true}', "/copy", "would not check <200 {url}> (asked)"),
+    "a missing page": ("-s ROBOTSTXT_OBEY=True", "/missing", "a crawl would not check <404 {url}> (status)"),
+}
+WRONG = {
+    "an action": ('--meta {"dedup_action":"burn"}', "/copy", "no decision about <200 {url}>: ConfigError: "),
+    "a value": ("-s DEDUP_MAX_DISTANCE=8", "/copy", "DEDUP_MAX_DISTANCE = '8' is not allowed; it takes 0 to 7."),
+    "a directory that is none": ("-s DEDUP_DIR=/dev/null", "/copy", "/dev/null cannot be opened"),
 }
 
 
-@pytest.mark.parametrize("case", list(CASES))
+@pytest.mark.parametrize("case", [*CASES, *WRONG])
 def test_the_page_passes_and_the_log_says_what_a_crawl_would_do_or_what_is_wrong(crawled: Path, case: str) -> None:
-    command, path, sentence, is_warning = CASES[case]
+    options, path, sentence = {**CASES, **WRONG}[case]
     with Site(PAGES) as site:
-        done = run_scrapy(crawled, *command, f"{site.url}{path}")
+        done = run_scrapy(crawled, "parse", "--spider", "project", *options.split(), f"{site.url}{path}")
     assert sentence.format(url=f"{site.url}{path}") in done.stdout
     warnings = [line for line in done.stdout.splitlines() if "WARNING: " in line and "crawler_dedup" in line]
-    assert len(warnings) == is_warning
+    assert len(warnings) == (case in WRONG)
     assert "Traceback" not in done.stdout
-    assert command[0] != "parse" or "'title': 'Article page'" in done.stdout
+    assert path == "/missing" or "'title': 'Article page'" in done.stdout
+    assert done.returncode == 0
+
+
+def test_without_a_spider_the_scope_is_that_of_the_default_one_and_the_log_says_how_to_name_another(
+    crawled: Path,
+) -> None:
+    with Site(PAGES) as site:
+        done = run_scrapy(crawled, "shell", "-s", "DEDUP_SCOPE=spider", *DECISION, f"{site.url}/copy")
+    assert "of scope 'spider default'. --spider NAME compares with the pages of that spider" in done.stdout
     assert done.returncode == 0
 
 

@@ -23,11 +23,34 @@ from crawler_dedup.index import opening
 from crawler_dedup.index.overrides import Override, Restoration
 from tests.support.commandline import command, invoke, restorations_left
 from tests.support.council import NEWS, PAGES
-from tests.support.crawling import Answer, Crawl, Running, Site, article, html, redirect, run_scrapy, start_script
+from tests.support.crawling import (
+    Answer,
+    Crawl,
+    Running,
+    Site,
+    article,
+    html,
+    redirect,
+    run_scrapy,
+    start_script,
+)
 from tests.support.places import Places
+from tests.support.projects import ADDON
 
 KEPT = [("/approved", "page", 1), ("/public", "page", 2)]
 RESTORED = [("/private/1", "private", 3), ("/private/2", "private", 3), ("/rejected", "page", 2)]
+
+
+def start_project(directory: Path, site: Site, settings: str = "") -> None:
+    """Make a project as ``scrapy startproject`` does, with the filter and a spider for the council."""
+    assert run_scrapy(directory, "startproject", "myproject", ".").returncode == 0
+    (directory / "myproject/spiders/news.py").write_text(NEWS.format(site=site.url), encoding="utf-8")
+    add_settings(directory, f"{ADDON}DOWNLOAD_DELAY = 0\nCONCURRENT_REQUESTS = 1\n{settings}")
+
+
+def add_settings(directory: Path, settings: str) -> None:
+    with (directory / "myproject/settings.py").open("a", encoding="utf-8") as file:
+        file.write(settings)
 
 
 def crawl(directory: Path) -> tuple[list[tuple[str, str, int]], str]:
@@ -46,14 +69,9 @@ def items_of(feed: Path) -> list[tuple[str, str, int]]:
 @pytest.mark.parametrize("now", [None, [], ["--follow"]], ids=["later", "alone", "with links"])
 def test_a_restored_page_is_crawled_with_its_links_and_kept_from_then_on(places: Places, now: list[str] | None) -> None:
     directory = places.folder
-    assert run_scrapy(directory, "startproject", "myproject", ".").returncode == 0
     with Site({path: html(text) for path, text in PAGES.items()}) as site:
-        settings = directory / "myproject/settings.py"
-        common = "ADDONS = {'crawler_dedup.Addon': 500}\nDOWNLOAD_DELAY = 0\nCONCURRENT_REQUESTS = 1\n"
-        common += f"TWISTED_REACTOR_ENABLED = {now is None}\n"
         index = f"DEDUP_INDEX = {places.word()!r}\n" if places.server else ""
-        settings.write_text(settings.read_text(encoding="utf-8") + common + index, encoding="utf-8")
-        (directory / "myproject/spiders/news.py").write_text(NEWS.format(site=site.url), encoding="utf-8")
+        start_project(directory, site, f"{index}TWISTED_REACTOR_ENABLED = {now is None}\n")
         assert crawl(directory)[0] == KEPT
         url = f"{site.url}/rejected"
         assert f"`crawler-dedup restore {url}`" in command(directory, "forget", "--url", url).stderr
@@ -83,6 +101,27 @@ def test_a_restored_page_is_crawled_with_its_links_and_kept_from_then_on(places:
         assert site.paths()[0] == "/"
         assert f"An override applies to this page: keep {url}.\n{url} is kept" in why(directory, url)
         assert "a later crawl has kept it" in command(directory, "restore", url).stderr
+
+
+@pytest.mark.parametrize("way", ["separate", "keep", "setting"])
+def test_a_page_that_was_dropped_wrongly_passes_in_the_next_crawl(tmp_path: Path, way: str) -> None:
+    with Site({path: html(text) for path, text in PAGES.items()}) as site:
+        start_project(tmp_path, site)
+        assert crawl(tmp_path)[0] == KEPT
+        urls = [f"{site.url}/approved", f"{site.url}/rejected"]
+        if way == "setting":
+            add_settings(tmp_path, f"DEDUP_NEVER_DROP = ['{site.url}/']\n")
+        else:
+            done = command(tmp_path, way, *urls[way == "keep" :])
+            assert (done.returncode, done.stdout) == (0, "1 override added.\n"), done.stderr
+        items, log = crawl(tmp_path)
+        assert items == sorted([*KEPT, *RESTORED])
+        assert "dedup/unchecked/override" not in log
+        counted = {"separate": [], "keep": ["1"], "setting": ["3"]}
+        assert re.findall(r"'dedup/overrides': (\d+)", log) == counted[way]
+        overrides = {"separate": f"separate {' '.join(urls)}", "keep": f"keep {urls[1]}", "setting": "DEDUP_NEVER_DROP"}
+        assert f"An override applies to this page: {overrides[way]}" in why(tmp_path, urls[1])
+        assert f"{urls[1]} is kept" in why(tmp_path, urls[1])
 
 
 def why(directory: Path, url: str) -> str:

@@ -5,9 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from tests.support.chinese import chinese, with_homophones
-from tests.support.crawling import WALK, Crawl, Site, article, html, run_scrapy, run_script
-from tests.support.projects import ADDON, PAGES, index_of, project
-from tests.support.versions import HAS_EXIT_STATUS
+from tests.support.crawling import WALK, Site, article, html, run_script
 
 
 def tea(text: str, frame: str = "") -> str:
@@ -34,17 +32,13 @@ SITE = {
 DROPPED = {"/0-copy": "/0", "/1-part": "/1", "/tea-copy": "/tea"}
 
 
-def dropped(crawl: Crawl) -> dict[str, str]:
-    return {f"/{drop['url'].split('/', 3)[3]}": f"/{drop['duplicate_of'].split('/', 3)[3]}" for drop in crawl.drops}
-
-
 def test_a_crawl_and_its_second_run_drop_duplicates_by_the_scheme(tmp_path: Path) -> None:
     settings = {"DEDUP_SCHEME": "minhash"}
     kept = [path for path in SITE if path not in DROPPED]
     with Site(SITE) as site:
         first, second = (run_script(tmp_path, WALK, settings, site=site.url, paths=list(SITE)) for _ in range(2))
     for crawl, pages, verdict in ((first, 0, "new"), (second, len(kept), "unchanged")):
-        assert dropped(crawl) == DROPPED
+        assert crawl.dropped() == DROPPED
         assert crawl.paths() == kept
         assert {item["verdict"] for item in crawl.items} == {verdict}
         (line,) = crawl.lines("INFO", "Near-duplicate filter: index ")
@@ -57,12 +51,3 @@ def test_a_crawl_and_its_second_run_drop_duplicates_by_the_scheme(tmp_path: Path
         counts = crawl.counts()
         assert (counts["checked"], counts["dropped"], counts["unchecked"]) == (len(SITE), len(DROPPED), 0)
         assert counts["bytes_dropped"] == sum(len(SITE[path].body) for path in DROPPED)
-
-
-def test_a_scheme_that_cannot_be_used_stops_the_crawl_before_the_first_request(tmp_path: Path) -> None:
-    with Site(PAGES) as site:
-        done = run_scrapy(project(tmp_path, site, f"{ADDON}DEDUP_SCHEME = 'imatch lexicon=none'\n"), "crawl", "project")
-        assert site.asked == []
-    assert "The lexicon none cannot be read: " in done.stdout
-    assert done.returncode == 1 or not HAS_EXIT_STATUS
-    assert not (index_of(tmp_path) / "data.mdb").exists()

@@ -5,11 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from tests.support.chinese import chinese
-from tests.support.crawling import WALK, Answer, Crawl, Site, article, crawl_pages, html, paragraphs, run_script, words
-
-
-def dropped(crawl: Crawl) -> dict[str, str]:
-    return {drop["url"].rpartition("/")[2]: drop["duplicate_of"].rpartition("/")[2] for drop in crawl.drops}
+from tests.support.crawling import WALK, Answer, Site, article, crawl_pages, html, paragraphs, run_script, words
 
 
 def test_the_scope_domain_is_the_registered_domain(tmp_path: Path) -> None:
@@ -65,8 +61,8 @@ def test_pages_of_one_language_are_compared_and_those_of_others_would_be_dropped
         scope: crawl_pages(tmp_path / scope, pages, settings={"DEDUP_SCOPE": scope}, follows=False)
         for scope in ("language", "global")
     }
-    copies = {"en-copy": "en", "de-copy": "de", "fr-copy": "fr", "unknown-copy": "unknown", "zh-copy": "zh"}
-    assert dropped(crawls["language"]) == copies
+    copies = {f"/{name}-copy": f"/{name}" for name in (*NOTES, "unknown", "zh")}
+    assert crawls["language"].dropped() == copies
     assert {item["path"]: item["decision"]["scope"] for item in crawls["language"].items} == {
         "/en": "language en",
         "/de": "language de",
@@ -76,7 +72,7 @@ def test_pages_of_one_language_are_compared_and_those_of_others_would_be_dropped
         "/list": "language de",  # a thin page has no main text
         "/short": "language ?",
     }
-    assert dropped(crawls["global"]).items() >= {"de": "en", "fr": "en"}.items()
+    assert crawls["global"].dropped().items() >= {"/de": "/en", "/fr": "/en"}.items()
 
 
 CATEGORY_SPIDER = """
@@ -106,7 +102,7 @@ def test_a_function_of_the_project_may_look_at_the_content_and_a_page_without_a_
         "/sport-copy": html(f"<title>Text: sport</title><nav>copy</nav><main>{text}</main>"),
     }
     crawl = crawl_pages(tmp_path, pages, CATEGORY_SPIDER, {"DEDUP_SCHEME": "ddw", "DEDUP_SCOPE": "script.category"})
-    assert dropped(crawl) == {"medicine-copy": "medicine", "sport-copy": "sport"}
+    assert crawl.dropped() == {"/medicine-copy": "/medicine", "/sport-copy": "/sport"}
     decisions = [(item["decision"]["scope"], item["verdict"]) for item in crawl.items]
     assert decisions == [("sport", "new"), ("medicine", "new"), ("", "unchecked")]
     assert crawl.counts("error/") == {"TypeError": 1}

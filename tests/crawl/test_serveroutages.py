@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import itertools
 import threading
 import time
@@ -22,12 +21,12 @@ from crawler_dedup.crawl.claims import Claims, Question
 from crawler_dedup.crawl.serveroutages import Outages
 from crawler_dedup.decision import BEING_HANDLED
 from crawler_dedup.errors import ConnectionLost
-from crawler_dedup.system.channel import Failure
 from crawler_dedup.system.extras import has_extra
-from crawler_dedup.worker.messages import Checked, DecideAgain
-from tests.support.crawling import Answer, Page, Site, article, html, run_scrapy, run_script, start_script
+from crawler_dedup.worker.messages import Checked, DecideAgain, Failure
+from tests.support.crawling import Page, Site, acting, article, html, run_scrapy, run_script, start_script
 from tests.support.projects import ADDON, PAGES, project
 from tests.support.servers import Server, serving
+from tests.support.signing import Log
 from tests.support.versions import HAS_EXIT_STATUS, REACTORS
 
 if not has_extra("redis"):
@@ -94,17 +93,6 @@ def texts(number: int) -> dict[str, Page]:
     return originals | {f"/twin{at}": html(article(at, frame="twin")) for at in range(number)}
 
 
-def acting(text: str, *acts: Any) -> Any:
-    """Return a page that does something when it is requested."""
-
-    def answer() -> Answer:
-        for act in acts:
-            act()
-        return html(text)
-
-    return answer
-
-
 def crawl_settings(server: Server, **settings: Any) -> Mapping[str, Any]:
     return {"DEDUP_INDEX": server.url(), "DEDUP_INDEX_WAIT": FOR_EVER, **settings}
 
@@ -129,7 +117,11 @@ def test_pages_of_a_short_outage_wait_and_no_twin_is_stored(tmp_path: Path) -> N
     assert crawl.stats["log_count/WARNING"] == 1
 
 
-def test_pages_pass_at_once_when_an_outage_has_lasted_too_long_and_a_later_outage_is_timed_anew(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("wait", "outages"), [(0.6, 2), (0, 0)])
+def test_pages_pass_at_once_when_an_outage_has_lasted_too_long_and_a_later_outage_is_timed_anew(
+    tmp_path: Path, wait: float, outages: int
+) -> None:
+    """Without a time to wait, an outage is no event of its own."""
     with serving(tmp_path / "server", *DURABLE) as server:
         pages = texts(9)
         pages |= {f"/away{at}": acting(article(f"away{at}"), server.kill) for at in range(2)}
@@ -137,15 +129,15 @@ def test_pages_pass_at_once_when_an_outage_has_lasted_too_long_and_a_later_outag
         order = [*list(pages)[:9], "/away0", "/twin0", "/twin1", "/twin2", "/back"]
         order += ["/twin3", "/twin4", "/away1", "/twin5", "/twin6"]
         with Site(pages) as site:
-            settings = crawl_settings(server, DEDUP_INDEX_WAIT=0.6)
+            settings = crawl_settings(server, DEDUP_INDEX_WAIT=wait)
             crawl = run_script(tmp_path, SPIDER, settings, site=site.url, paths=order)
     assert [path for path in crawl.paths() if "twin" in path] == ["/twin0", "/twin1", "/twin2", "/twin5", "/twin6"]
     assert crawl.stats["finish_reason"] == "finished"
     counts = crawl.counts()
     assert (counts["unchecked"], counts["error/ConnectionLost"], counts["dropped"]) == (7, 7, 2)
-    assert (counts["outages"], counts["outages/waited"]) == (2, 2)  # the others pass at once
+    assert (counts["outages"], counts["outages/waited"]) == (outages, outages)  # the others pass at once
     for level in ("WARNING", "DEBUG"):  # one warning a minute
-        assert len(crawl.lines(level, "The crawl no longer waits for its index")) == 1
+        assert len(crawl.lines(level, "The crawl no longer waits for its index")) == outages / 2
     assert len(crawl.lines("INFO", "The index can be used again")) == 1
     assert not crawl.lines("INFO", "The index answers again")
 
@@ -212,48 +204,25 @@ def short_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(serveroutages, "_PAUSE", 0.04)
 
 
-class _Monitor:
-    """Counts statistics, and collects log lines."""
-
-    def __init__(self) -> None:
-        self.counts: dict[str, int] = {}
-        self.lines: list[str] = []
-
-    def count(self, name: str, by: int = 1) -> None:
-        self.counts[name] = self.counts.get(name, 0) + by
-
-    def log_throttled(self, kind: str, level: int, message: str, *args: object) -> None:
-        self.lines.append(message % args)
-
-
 @pytest.mark.usefixtures("short_pauses")
-def test_an_outage_is_timed_from_its_beginning_also_if_the_server_only_does_not_answer() -> None:
-    async def answer() -> str:
-        return "answer"
-
-    async def fail() -> str:
-        raise next(errors)
-
-    async def crawl() -> None:
-        while len(monitor.lines) < 2:  # until the outage has lasted too long
-            with pytest.raises(ConnectionLost):
-                await outages.ask(fail, int, pages=1)
-        with pytest.raises(ConnectionLost):
-            await outages.ask(fail, int, pages=1)
-        assert await outages.ask(answer, int, pages=1) == "answer"
-
-    errors = itertools.chain([TimeoutError()], itertools.repeat(ConnectionLost("The server is away.")))
-    monitor = _Monitor()
+async def test_an_outage_is_timed_from_its_beginning_also_if_the_server_only_does_not_answer() -> None:
+    question = AsyncMock(side_effect=itertools.chain([TimeoutError()], itertools.repeat(ConnectionLost("Away."))))
+    monitor = Log()
     outages = Outages(0.06, cast("Any", monitor), lambda: False)
-    asyncio.run(asyncio.wait_for(crawl(), 60))
-    assert monitor.counts == {"outages": 1, "outages/waited": 1}
+    while len(monitor.lines) < 2:  # until the outage has lasted too long
+        with pytest.raises(ConnectionLost):
+            await outages.ask(question, int, pages=1)
+    with pytest.raises(ConnectionLost):
+        await outages.ask(question, int, pages=1)
+    assert await outages.ask(AsyncMock(return_value="answer"), int, pages=1) == "answer"
+    assert monitor.counts == ["outages", "outages/waited"]
     first, last = monitor.lines
     assert first == "The crawl waits for its index, for up to 0.06 seconds. It does not answer."
     assert last.startswith("The crawl no longer waits for its index")
 
 
 @pytest.mark.usefixtures("short_pauses")
-def test_an_outage_does_not_use_up_the_time_for_which_a_page_waits_for_a_similar_page(
+async def test_an_outage_does_not_use_up_the_time_for_which_a_page_waits_for_a_similar_page(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def answer(*_: object) -> Checked:
@@ -267,9 +236,9 @@ def test_an_outage_does_not_use_up_the_time_for_which_a_page_waits_for_a_similar
     away = Failure("ConnectionLost", "The server is away.", "")
     page = SignedPage(key="2", url="http://h/2", scope="")
     answers = iter([Checked(page, outcome) for outcome in (alike, away, away, away, alike, duplicate)])
-    workers, monitor = AsyncMock(), cast("Any", _Monitor())
+    workers, monitor = AsyncMock(), cast("Any", Log())
     workers.ask.side_effect = answer
     outages = Outages(60, monitor, lambda: False)
     claims = Claims(workers, monitor, 1, outages=outages, on_end=print)
     question = Question(DecideAgain(page, "", is_dry=False), b"")
-    assert asyncio.run(asyncio.wait_for(claims.decide(question), 60)) is duplicate
+    assert await claims.decide(question) is duplicate

@@ -30,42 +30,43 @@ def __getattr__(name):
         raise NotConfigured("no database")
     raise AttributeError(name)
 """
-WRONG = {
+WRONG = {  # settings beside the add-on, and what is logged
     "a value that is not allowed": (
-        ADDON + "DEDUP_MAX_DISTANCE = 8",
+        "DEDUP_MAX_DISTANCE = 8",
         "DEDUP_MAX_DISTANCE = 8 is not allowed; it takes 0 to 7.",
     ),
     "only the downloader middleware": (
-        f"DOWNLOADER_MIDDLEWARES = {{{DOWNLOADER!r}: 40}}",
+        f"ADDONS = {{}}\nDOWNLOADER_MIDDLEWARES = {{{DOWNLOADER!r}: 40}}",
         f"crawler-dedup needs both its middlewares, but SPIDER_MIDDLEWARES lacks {SPIDER}.",
     ),
     "the add-on without the downloader middleware": (
-        f"{ADDON}DOWNLOADER_MIDDLEWARES = {{{DOWNLOADER!r}: None}}",
+        f"DOWNLOADER_MIDDLEWARES = {{{DOWNLOADER!r}: None}}",
         f"crawler-dedup needs both its middlewares, but DOWNLOADER_MIDDLEWARES lacks {DOWNLOADER}.",
     ),
     "another reactor": (
-        ADDON + "TWISTED_REACTOR = 'twisted.internet.selectreactor.SelectReactor'",
+        "TWISTED_REACTOR = 'twisted.internet.selectreactor.SelectReactor'",
         "crawler-dedup needs the asyncio reactor, Scrapy's default, or TWISTED_REACTOR_ENABLED = False;"
         " TWISTED_REACTOR is 'twisted.internet.selectreactor.SelectReactor'.",
     ),
     "a scope that is not configured": (
-        ADDON + "DEDUP_SCOPE = 'project_settings.lacking'\n" + LACKING,
+        f"DEDUP_SCOPE = 'project_settings.lacking'\n{LACKING}",
         "DEDUP_SCOPE = 'project_settings.lacking' cannot be imported: no database",
     ),
     "a middleware that is not configured, beside the add-on": (
-        ADDON + "DOWNLOADER_MIDDLEWARES = {'project_settings.lacking': 1}\n" + LACKING,
+        f"DOWNLOADER_MIDDLEWARES = {{'project_settings.lacking': 1}}\n{LACKING}",
         "crawler-dedup is switched on, but something that it uses is not configured: no database.",
     ),
+    "a lexicon that cannot be read": ("DEDUP_SCHEME = 'imatch lexicon=none'", "The lexicon none cannot be read: "),
     "a server without the extra": (
-        ADDON + "import sys\nsys.modules['redis'] = None\nDEDUP_PROCESSES = 0\nDEDUP_INDEX = 'redis://127.0.0.1:1/'",
+        "import sys\nsys.modules['redis'] = None\nDEDUP_PROCESSES = 0\nDEDUP_INDEX = 'redis://127.0.0.1:1/'",
         "(redis): install crawler-dedup with the extra redis",
     ),
     "an interpreter that is not there": (
-        ADDON + "import sys\nsys.executable = '/missing/python'",
+        "import sys\nsys.executable = '/missing/python'",
         "The crawl does not start: No worker process can be started: [Errno 2]",
     ),
     "a data directory that cannot be created": (
-        ADDON + "import pathlib\npathlib.Path('.scrapy').symlink_to('/proc/none')",
+        "import pathlib\npathlib.Path('.scrapy').symlink_to('/proc/none')",
         "DEDUP_DIR = 'dedup' is relative to the data directory of the Scrapy project",
     ),
 }
@@ -75,8 +76,9 @@ WRONG = {
 def test_what_is_wrong_stops_the_crawl_with_a_sentence_before_the_first_page(tmp_path: Path, wrong: str) -> None:
     settings, sentence = WRONG[wrong]
     with Site(PAGES) as site:
-        done = run_scrapy(project(tmp_path, site, settings), "crawl", "project")
+        done = run_scrapy(project(tmp_path, site, ADDON + settings), "crawl", "project")
         assert site.asked == []
+    assert not (index_of(tmp_path) / "data.mdb").exists()
     (line,) = (line for line in done.stdout.splitlines() if sentence in line)
     assert "[crawler_dedup.middleware] CRITICAL: The crawl does not start: " in line
     assert done.returncode == 1 or not HAS_EXIT_STATUS
@@ -179,8 +181,13 @@ TWO_LINES = {"DOWNLOADER_MIDDLEWARES": {DOWNLOADER: 40}, "SPIDER_MIDDLEWARES": {
 
 @pytest.mark.parametrize(
     ("settings", "addon", "position"),
-    [({}, True, 0), (OWN_ORDER, True, -1), (TWO_LINES, False, 0)],
-    ids=["add-on", "order of the project", "two lines of settings"],
+    [
+        ({}, True, 0),
+        (OWN_ORDER, True, -1),
+        (TWO_LINES, False, 0),
+        pytest.param({"TWISTED_REACTOR_ENABLED": False}, True, 0, marks=without_reactor),
+    ],
+    ids=["add-on", "order of the project", "two lines of settings", "without a reactor"],
 )
 def test_both_middlewares_are_outermost_unless_the_project_gives_another_order(
     tmp_path: Path, settings: dict[str, Any], addon: bool, position: int
@@ -219,15 +226,6 @@ def test_a_command_that_crawls_files_its_pages(tmp_path: Path, arguments: list[s
 
 
 # Environments
-
-
-@without_reactor
-def test_the_filter_works_without_a_twisted_reactor(tmp_path: Path) -> None:
-    crawl = crawl_pages(tmp_path, PAGES, settings={"TWISTED_REACTOR_ENABLED": False})
-    assert "Not using a Twisted reactor" in crawl.log
-    assert_drops_the_copy(crawl)
-    assert [note["error"] for note in crawl.notes] == ["NearDuplicate"]
-    assert crawl.stats["finish_reason"] == "finished"
 
 
 FAILING_START = """

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import sys
 import time
@@ -11,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from crawler_dedup.crawl.workers import MAX_DEATHS
 from tests.support import processes
 from tests.support.crawling import (
     WALK,
@@ -118,20 +116,6 @@ def test_no_page_and_no_decision_is_lost_to_kills_of_workers(
     assert again.counts()["kept"] <= counts["unchecked"]
 
 
-def test_pages_pass_unchecked_for_a_minute_if_workers_die_too_often(tmp_path: Path) -> None:
-    pages = {f"/{number}": html(article(number)) for number in range(150)}
-    kills = dict.fromkeys(range(1, 1_000), int(signal.SIGKILL))
-    with Site(pages) as site:
-        program = KILLER.replace("{kills}", str(kills))
-        # One page at a time: of several, most would be handled before the next worker runs.
-        crawl = run_script(tmp_path, program, {"CONCURRENT_REQUESTS": 1}, site=site.url, paths=list(pages))
-    assert set(crawl.paths()) == set(pages)
-    assert len(crawl.lines("WARNING", "for a minute none is started")) == 1
-    counts = crawl.counts()
-    assert counts["unchecked"] >= len(pages) // 2
-    assert counts["worker/restarts"] >= MAX_DEATHS - 1
-
-
 def test_pages_that_crash_or_take_memory_cost_themselves(tmp_path: Path) -> None:
     pages = {**ARTICLES, "/crash": odd("crash"), "/memory": odd("memory"), "/raise": odd("raise")}
     crawl = crawl_pages(tmp_path, pages, settings={**MANY, "DEDUP_EXTRACTOR": ODD})
@@ -174,27 +158,19 @@ def test_no_process_is_left_when_a_crawl_is_interrupted_or_killed(end: str, tmp_
 
 
 FAILING = """
-from scrapy.exceptions import NotConfigured
-from tests.support.walker import Walker
+import gc, os, sys, time
+import scrapy
+from scrapy.crawler import CrawlerProcess
+from tests.support.processes import children
 
 class Broken:
     @classmethod
     def from_crawler(cls, crawler):
         raise RuntimeError("an extension is broken")
 
-class Spider(Walker):
-    pass
-"""
-AFTER_A_FAILURE = """
-import gc, os, time
-from scrapy.crawler import CrawlerProcess
-from tests.support.processes import children
-from tests.support.crawling import ADDONS
-import script
-
-settings = {"ADDONS": ADDONS, "DEDUP_DIR": os.path.abspath("index"), "DEDUP_TOKENIZER": "bigrams"}
-process = CrawlerProcess({**settings, "EXTENSIONS": {"script.Broken": 1}, "SPIDER_MIDDLEWARES": {"script.Broken": 1}})
-process.crawl(script.Spider, site="http://127.0.0.1:9")
+settings = {"ADDONS": {"crawler_dedup.Addon": 500}, "DEDUP_DIR": sys.argv[1], "DEDUP_TOKENIZER": "bigrams"}
+process = CrawlerProcess({**settings, "EXTENSIONS": {Broken: 1}, "SPIDER_MIDDLEWARES": {Broken: 1}})
+process.crawl(type("Spider", (scrapy.Spider,), {"name": "any"}))
 process.start()
 gc.collect()
 until = time.monotonic() + 10  # a process that was killed takes a moment to end
@@ -206,12 +182,8 @@ print("left:", *children(os.getpid()))
 
 def test_a_crawl_that_fails_before_its_first_page_leaves_no_process(tmp_path: Path) -> None:
     """With an old Scrapy, which keeps the crawler that has failed, it ends with the program."""
-    (tmp_path / "script.py").write_text(FAILING)
-    (tmp_path / "main.py").write_text(AFTER_A_FAILURE)
-    env = {**os.environ, "PYTHONPATH": f"{processes.ROOT}{os.pathsep}{tmp_path}"}
-    process = processes.start(["main.py"], cwd=tmp_path, env=env, fresh=True)
-    out, err = process.communicate(timeout=60)
-    assert "an extension is broken" in err
-    left = [int(pid) for pid in out.removeprefix("left:").split()]
+    done = processes.run(["-c", FAILING, str(tmp_path / "index")], fresh=True)
+    assert "an extension is broken" in done.stderr
+    left = [int(pid) for pid in done.stdout.removeprefix("left:").split()]
     assert not left or SCRAPY < (2, 19)
     assert still_running(left) == []

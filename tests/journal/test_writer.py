@@ -17,8 +17,8 @@ from crawler_dedup.journal.entry import Entry, Event, entry_of
 from crawler_dedup.journal.reader import read_lines
 from crawler_dedup.journal.writer import JournalWriter
 from crawler_dedup.signedpage import SignedPage
-from tests.support.commandline import write
-from tests.support.crawling import WALK, Crawl, Site, article, html, run_script
+from tests.support.commandline import entries_of, write
+from tests.support.crawling import WALK, article, crawl_pages, html
 from tests.support.indexing import program
 
 PAGE = SignedPage("http://a/2", "http://a/2", "site", title="A title, ein Titel, 标题", size=1234, link_count=7)
@@ -33,14 +33,6 @@ def entry(number: int = 0, event: Event = "drop") -> Entry:
 
 def entries(path: Path) -> list[Entry | None]:
     return [entry for _, entry in read_lines(path)]
-
-
-def pages_of(path: Path) -> list[Entry | None]:
-    """Return what a crawl has noted of pages, behind the entry that its run began."""
-    started, *page_entries = entries(path)
-    assert started is not None
-    assert started.event in ("started", "dry_run")
-    return page_entries
 
 
 def test_a_line_is_an_object_with_these_fields_and_is_read_back(tmp_path: Path) -> None:
@@ -187,41 +179,17 @@ def test_a_kill_loses_no_line_older_than_a_second(tmp_path: Path) -> None:
     assert {f"http://a/{number}" for number in old} <= written_urls
 
 
-PAGES = {
-    "/first": html(article("one", count=200)),
-    "/copy": html(article("one", count=200)),
-    "/other": html(article("two", count=200)),
-}
-
-
-def crawl(tmp_path: Path, **settings: object) -> Crawl:
-    with Site(PAGES) as site:
-        all_settings = {"CONCURRENT_REQUESTS": 1, "DEDUP_DIR": str(tmp_path / "index"), **settings}
-        return run_script(tmp_path, WALK, all_settings, site=site.url, paths=list(PAGES))
-
-
-def journals(index: Path) -> list[Path]:
-    return sorted(index.glob("journal-*.jsonl"))
-
-
-def test_a_crawl_writes_a_line_for_each_drop_into_the_file_of_the_setting(tmp_path: Path) -> None:
-    done = crawl(tmp_path, DEDUP_JOURNAL=str(tmp_path / "elsewhere" / "%(name)s.jsonl"))
-    (line,) = pages_of(tmp_path / "elsewhere" / "walker.jsonl")
-    (drop,) = done.drops
-    assert line is not None
-    assert (line.event, line.spider, line.url) == ("drop", "walker", drop["url"])
-    assert (line.duplicate_of, line.rule) == (drop["duplicate_of"], drop["match"]["rule"])
-    assert (line.distance, line.bytes) == (drop["match"]["distance"], done.counts()["bytes_dropped"])
-
-
-def test_marks_and_warnings_of_the_watchdog_are_lines_of_their_own(tmp_path: Path) -> None:
-    pages = {f"/{number}": html(article("one", count=200)) for number in range(3)}
-    settings = {"DEDUP_DIR": str(tmp_path / "index"), "DEDUP_ACTION": "mark"}
-    limit = "from crawler_dedup.crawl import suspicions\nsuspicions.MAX_DUPLICATES = 1\n"
-    with Site(pages) as site:
-        run_script(tmp_path, limit + WALK, settings, site=site.url, paths=list(pages))
-    (path,) = journals(tmp_path / "index")
-    assert [entry and entry.event for entry in pages_of(path)] == ["mark", "watchdog", "mark"]
+def test_a_crawl_writes_a_line_for_each_event_into_the_file_of_the_setting(tmp_path: Path) -> None:
+    source = f"from crawler_dedup.crawl import suspicions\n\nsuspicions.MAX_DUPLICATES = 1\n{WALK}"
+    pages = {path: html(article(path[1:4], count=200)) for path in ("/one", "/one-copy", "/two", "/one-marked")}
+    settings = {"DEDUP_JOURNAL": str(tmp_path / "elsewhere" / "%(name)s.jsonl")}
+    done = crawl_pages(tmp_path, pages, source, settings, meta={"/one-marked": {"dedup_action": "mark"}})
+    lines = entries_of(tmp_path / "elsewhere" / "walker.jsonl")
+    assert [line.event for line in lines] == ["started", "drop", "watchdog", "mark"]
+    (drop,), line = done.drops, lines[1]
+    assert (line.spider, line.url, line.duplicate_of) == ("walker", drop["url"], drop["duplicate_of"])
+    assert (line.rule, line.distance) == (drop["match"]["rule"], drop["match"]["distance"])
+    assert line.bytes == done.counts()["bytes_dropped"]
 
 
 def test_a_name_that_cannot_be_filled_in_is_reported() -> None:

@@ -15,8 +15,8 @@ from crawler_dedup import Config, Deduplicator, IndexDamaged, IndexUnusable
 from crawler_dedup.index.lmdb.compaction import compact
 from crawler_dedup.index.lmdb.environment import Environment
 from crawler_dedup.index.lmdb.index import DirectoryIndex
-from tests.support.crawling import WALK, Answer, Site, article, crawl_pages, html, run_script
-from tests.support.indexing import FILING, Signatures, array, ask, clusters, run, running_program
+from tests.support.crawling import acting, article, crawl_pages, html
+from tests.support.indexing import Signatures, array, ask, clusters, run, running_program
 from tests.support.signatureindex import SignatureIndex
 
 PAGE = 4096
@@ -165,7 +165,6 @@ _OPEN = """
         "remove": lambda: index.remove(5),
         "query": lambda: index.query(5),
         "held": index.held,
-        "figures": index.environment.measure,
         "header": index.environment.stored_header,
     }
 """
@@ -244,38 +243,8 @@ def test_an_index_whose_users_lock_was_deleted_is_still_shared(tmp_path: Path, c
 def test_a_crawl_whose_index_is_cut_off_finishes_and_loses_no_page(tmp_path: Path) -> None:
     pages = {f"/{number}": html(article(number)) for number in range(8)}
     data = tmp_path / "index" / "data.mdb"
-
-    def cut_off() -> Answer:
-        os.truncate(data, data.stat().st_size // 2 // PAGE * PAGE)
-        return html(article("cuts it off"))
-
-    with Site(pages | {"/3": cut_off}) as site:
-        crawl = run_script(tmp_path, WALK, site=site.url, paths=list(pages))
+    cut_off = acting(article("cuts it off"), lambda: os.truncate(data, data.stat().st_size // 2 // PAGE * PAGE))
+    crawl = crawl_pages(tmp_path, pages | {"/3": cut_off})
     assert crawl.paths() == list(pages)
     assert crawl.stats["finish_reason"] == "finished"
     assert {item["verdict"] for item in crawl.items} == {"new", "unchecked"}
-
-
-def test_a_crawl_whose_lock_file_is_deleted_passes_pages_unchecked_and_loses_nothing(tmp_path: Path) -> None:
-    pages = {f"/{number}": html(article(number)) for number in range(8)}
-    index = tmp_path / "index"
-    refused = []
-
-    def delete() -> Answer:
-        (index / "lock.mdb").unlink()
-        try:
-            Deduplicator.open(index, Config(tokenizer="bigrams"))
-        except IndexUnusable as error:
-            refused.append(str(error))
-        return html(article("deletes it"))
-
-    crawl = crawl_pages(tmp_path, pages | {"/2": delete}, settings={"DOWNLOAD_DELAY": 0.1})
-    assert len(refused) == 1
-    assert "is open in another process" in refused[0]
-    assert crawl.paths() == list(pages)
-    assert [item["verdict"] for item in crawl.items] == ["new"] * 2 + ["unchecked"] * 6
-    assert crawl.counts("error/").keys() == {"IndexGone"}
-    assert len(crawl.lines("ERROR", "Pages pass unchecked until the crawl ends")) == 1
-    store = DirectoryIndex.attach(index)
-    assert store.verify(FILING) == []
-    store.close()

@@ -5,16 +5,19 @@ from __future__ import annotations
 import shutil
 import signal
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from crawler_dedup import Config, Deduplicator
-from tests.support.crawling import Answer, Crawl, Site, article, crawl_pages, html, run_script
+from crawler_dedup import Config, Deduplicator, IndexUnusable
+from crawler_dedup.index.lmdb.index import DirectoryIndex
+from tests.support.crawling import Crawl, Page, Site, acting, article, crawl_pages, html, run_script
 from tests.support.disks import fill_up
-from tests.support.indexing import running_program
+from tests.support.indexing import FILING, running_program
+
+BIGRAMS = Config(tokenizer="bigrams")
 
 # In order: a page and its copy, the pages during the trouble, then others until one of them is checked again.
 SPIDER = """
@@ -56,13 +59,6 @@ class Trouble:
         source: str = SPIDER,
         **settings: Any,
     ) -> None:
-        def deed(act: Callable[[], object]) -> Callable[[], Answer]:
-            def answer() -> Answer:
-                act()
-                return html("<p>Done.")
-
-            return answer
-
         self.in_trouble = [f"/in-trouble/{number}" for number in range(pages)]
         site = Site(
             {
@@ -71,8 +67,8 @@ class Trouble:
                 "/twin-of-before": html(article("/before", frame="twin")),
                 "/last-twin-of-before": html(article("/before", frame="last")),
                 "/last-twin-of-after": lambda: html(article(self.last_after(), frame="last")),
-                "/trouble": deed(begin),
-                "/end": deed(end),
+                "/trouble": acting("<p>Done.", begin),
+                "/end": acting("<p>Done.", end),
             }
         )
         self._site = site
@@ -124,23 +120,36 @@ def test_a_crawl_survives_an_index_that_is_moved_away_for_a_while(tmp_path: Path
     trouble.assert_pages_are_checked_before_and_after()
 
 
-def test_pages_pass_unchecked_after_the_directory_of_the_index_was_replaced_by_an_empty_one(tmp_path: Path) -> None:
+def empty(index: Path) -> None:
+    shutil.rmtree(index)
+    index.mkdir()
+
+
+def delete_lock_file(index: Path) -> None:
+    (index / "lock.mdb").unlink()
+    with pytest.raises(IndexUnusable, match="is open in another process"):
+        Deduplicator.open(index, BIGRAMS)
+
+
+@pytest.mark.parametrize("damage", [empty, delete_lock_file])
+def test_pages_pass_unchecked_from_then_on_if_the_index_is_deleted_or_is_no_longer_protected(
+    tmp_path: Path, damage: Callable[[Path], None]
+) -> None:
     index = tmp_path / "index"
 
-    def delete() -> Answer:
-        shutil.rmtree(index)
-        index.mkdir()
-        return html(article("deletes it"))
-
-    pages: dict[str, Any] = {f"/{number}": html(article(number)) for number in range(5)}
-    crawl = crawl_pages(tmp_path, pages | {"/2": delete}, settings={"DOWNLOAD_DELAY": 0.1})
+    pages: dict[str, Page] = {f"/{number}": html(article(number)) for number in range(5)}
+    pages["/2"] = acting(article("damages it"), lambda: damage(index))
+    crawl = crawl_pages(tmp_path, pages, settings={"DOWNLOAD_DELAY": 0.1})
     assert crawl.paths() == list(pages)
     assert [item["verdict"] for item in crawl.items] == ["new"] * 2 + ["unchecked"] * 3
     assert crawl.counts("error/") == {"IndexGone": 3}
     warnings = [line for line in crawl.log.splitlines() if "] WARNING: " in line and "journal" not in line]
     assert len(warnings) == 1
     assert len(crawl.lines("ERROR", "Pages pass unchecked until the crawl ends")) == crawl.stats["log_count/ERROR"] == 1
-    assert not (index / "data.mdb").exists()
+    assert (index / "data.mdb").exists() == (damage is delete_lock_file)
+    if damage is delete_lock_file:
+        with closing(DirectoryIndex.attach(index)) as store:
+            assert store.verify(FILING) == []
 
 
 def test_a_crawl_survives_an_index_that_is_made_read_only(tmp_path: Path) -> None:
@@ -194,20 +203,16 @@ def test_a_crawl_survives_a_process_that_is_stopped_while_it_writes(tmp_path: Pa
 @pytest.mark.slow
 def test_a_crawl_ends_while_a_writing_process_is_stopped(tmp_path: Path) -> None:
     paths = ["/before", "/trouble", "/after/1", "/after/2"]
-    pages: dict[str, Any] = {path: html(article(path)) for path in paths}
+    pages: dict[str, Page] = {path: html(article(path)) for path in paths}
     with ExitStack() as stack:
-
-        def begin() -> Answer:
-            stack.enter_context(running_program(HOLD, tmp_path / "index"))
-            return html(article("/trouble"))
-
-        settings = {"DEDUP_TIMEOUT": 0.5, "DOWNLOAD_DELAY": 0.3}
-        crawl = crawl_pages(tmp_path, pages | {"/trouble": begin}, settings=settings)
+        hold = running_program(HOLD, tmp_path / "index")
+        pages["/trouble"] = acting(article("/trouble"), lambda: stack.enter_context(hold))
+        crawl = crawl_pages(tmp_path, pages, settings={"DEDUP_TIMEOUT": 0.5, "DOWNLOAD_DELAY": 0.3})
     assert crawl.paths() == paths
     assert crawl.stats["finish_reason"] == "finished"
     assert "leaves it open" not in crawl.log  # the process that waits for the lock has ended
     assert len(crawl.lines("WARNING", "The end of the run could not be recorded")) == 1
-    with Deduplicator.open(tmp_path / "index", Config(tokenizer="bigrams")) as deduplicator:
+    with Deduplicator.open(tmp_path / "index", BIGRAMS) as deduplicator:
         body = article("/before", frame="later").encode()
         assert deduplicator.check("http://later/", body, scope="spider walker").verdict == "new"
 
@@ -227,11 +232,8 @@ def test_a_crawl_survives_a_full_disk(tmp_path: Path, small_disk: Path) -> None:
 
 
 def test_an_index_that_fails_with_every_other_page_is_reported_once_a_minute(tmp_path: Path, small_disk: Path) -> None:
-    def fill() -> Answer:
-        fill_up(small_disk)
-        return html("<p>Done.")
-
-    pages: dict[str, Any] = {"/before": html(article("before")), "/full": fill}
+    full = acting("<p>Done.", lambda: fill_up(small_disk))
+    pages: dict[str, Page] = {"/before": html(article("before")), "/full": full}
     for number in range(10):  # nothing is written for a page that cannot be judged
         pages |= {f"/{number}": html(article(number)), f"/short/{number}": html("<p>Short.")}
     # One page after another, so that a recovery follows a failure.

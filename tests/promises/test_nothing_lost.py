@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -85,6 +85,7 @@ class Life:
     """A run in the model.
 
     Attributes:
+        worker: its process.
         behind: how much the system's clock was behind when it began; it is not set while it lasts.
         last: the time of its last sign of life; from the least to the most that it may have written.
         has_ended: whether it was closed; ``None``: it was killed while it was being closed.
@@ -95,6 +96,7 @@ class Life:
 
     number: int
     grace: int
+    worker: Worker
     behind: float = 0.0
     last: tuple[int, int] = (0, 0)
     lives: bool = True
@@ -250,16 +252,14 @@ class Model:
 
 @dataclass
 class Slot:
-    """A place for a process: what runs there now, and all pages that its killed predecessors and it have on their list."""
+    """A place for a process: its latest run, and all pages that its killed predecessors and it have on their list."""
 
-    worker: Worker | None = None
-    life: Life | None = None
+    life: Life
     pages: list[_Page] = field(default_factory=list)
 
 
 _Pause = tuple[float, int]
 _Visit = tuple[_Page, str, float, _Pause]
-_Answer = tuple[Life, _Page, "Decision | type[Nothing]"]
 
 COUNTED: Counter[str] = Counter()
 """Counts of events in all examples."""
@@ -290,7 +290,7 @@ class NothingLost(RuleBasedStateMachine):
         self._folder = tempfile.mkdtemp(dir=self.folder)
         self._directory = Path(self._folder) / "index"
         self._model = Model()
-        self._slots = [Slot(), Slot(), Slot()]
+        self._slots = [Slot(Life(-1, 0, cast("Worker", None), lives=False)) for _ in range(3)]
         self._grace = 60
         self._true = 1_700_000_000.7
         self._behind = 0.0
@@ -310,7 +310,7 @@ class NothingLost(RuleBasedStateMachine):
 
     @rule(slot=_SLOTS, delay=_PERHAPS)
     def start(self, slot: int, delay: float | None) -> None:
-        free = [slot for slot in self._slots if slot.life is None]
+        free = [slot for slot in self._slots if not slot.life.lives]
         if free and delay is None:
             self._start(free[slot % len(free)])
         elif free and delay is not None:
@@ -324,7 +324,7 @@ class NothingLost(RuleBasedStateMachine):
     @rule(slot=_SLOTS, pages=_VISITS)
     def offer(self, slot: int, pages: Sequence[_Visit]) -> None:
         living = self._living(slot)
-        if living.life is None:
+        if not living.life.lives:
             self._start(living)
         for page, end, fraction, pause in pages:
             passed = self._offer(living, page)
@@ -352,85 +352,66 @@ class NothingLost(RuleBasedStateMachine):
     def handle(self, slot: int, ends: Sequence[tuple[int, bool, float]]) -> None:
         living = self._living(slot)
         for place, is_handled, fraction in ends:
-            if living.life is not None and living.life.open:
+            if living.life.lives and living.life.open:
                 self._handle(living, place % len(living.life.open), is_handled, fraction)
 
     @rule(slot=_SLOTS)
     def flush(self, slot: int) -> None:
         life = self._living(slot).life
-        if life is not None:
+        if life.lives:
             self._flush(life)
 
     @rule(slot=_SLOTS, delay=_PERHAPS)
     def tidy(self, slot: int, delay: float | None) -> None:
-        living = self._living(slot)
-        if living.worker is None:
+        life = self._living(slot).life
+        if not life.lives:
             return
-        self._note(f"run {living.life.number if living.life else None} tidies up")
-        living.worker.send("tidy", self._now)
+        self._note(f"run {life.number} tidies up")
+        life.worker.send("tidy", self._now)
         if delay is None:
-            living.worker.answer()
+            life.worker.answer()
         else:
-            self._kill_in_the_middle(living, living.worker, delay)
+            self._kill_in_the_middle(life, delay)
 
     @rule(slot=_SLOTS, delay=_PERHAPS)
     def close(self, slot: int, delay: float | None) -> None:
         living = self._living(slot)
-        if living.worker is None or living.life is None:
-            return
-        if delay is None:
+        life = living.life
+        if life.lives and delay is None:
             self._close(living)
-        else:
-            life = living.life
+        elif life.lives and delay is not None:
             self._flush(life)
-            living.worker.send("close", self._now)
-            answer = self._kill_in_the_middle(living, living.worker, delay)
+            life.worker.send("close", self._now)
+            answer = self._kill_in_the_middle(life, delay)
             life.has_ended = None if answer is Nothing else True
 
     @rule(slot=_SLOTS, restart=st.booleans())
     def kill(self, slot: int, restart: bool) -> None:
         living = self._living(slot)
-        if living.worker is not None:
-            self._killed(living, living.worker)
+        if living.life.lives:
+            self._kill(living.life)
             if restart:
                 self._start(living)
 
     @rule(slot=_SLOTS, page=_PAGES, delay=_DELAYS)
     def kill_while_offering(self, slot: int, page: _Page, delay: float) -> None:
         living = self._living(slot)
-        if living.life is not None and living.worker is not None:
-            life = living.life
+        life = living.life
+        if life.lives:
             living.pages.append(page)
-            living.worker.send("offer", self._now, signed(*page))
-            decision = self._kill_in_the_middle(living, living.worker, delay)
-            self._explain([(life, page, decision)], killed=life)
+            life.worker.send("offer", self._now, signed(*page))
+            self._explain(life, page, self._kill_in_the_middle(life, delay))
 
     @rule(slot=_SLOTS, place=st.integers(0, 5), is_handled=st.booleans(), fraction=_FRACTIONS, delay=_DELAYS)
     def kill_while_handling(self, slot: int, place: int, is_handled: bool, fraction: float, delay: float) -> None:
-        living = self._living(slot)
-        if living.life is not None and living.worker is not None and living.life.open:
-            life = living.life
+        life = self._living(slot).life
+        if life.lives and life.open:
             decision, content = life.open.pop(place % len(life.open))
             if is_handled:
                 self._store(life, content, fraction)
-            living.worker.send("settle" if is_handled else "release", self._now, decision)
-            answer = self._kill_in_the_middle(living, living.worker, delay)
+            life.worker.send("settle" if is_handled else "release", self._now, decision)
+            answer = self._kill_in_the_middle(life, delay)
             self._end_claim(life, decision, is_handled, answer)
-
-    @rule(slots=st.permutations(range(3)), pages=st.tuples(_PAGES, _PAGES), delay=st.none() | _DELAYS)
-    def offer_two_at_once(self, slots: Sequence[int], pages: Sequence[_Page], delay: float | None) -> None:
-        """Offer pages to two processes; the first may be killed while the other waits for its transaction."""
-        first, second = self._slots[slots[0]], self._slots[slots[1]]
-        if first.worker is None or first.life is None or second.worker is None or second.life is None:
-            return
-        lives = first.life, second.life
-        for slot, page in zip((first, second), pages, strict=True):
-            assert slot.worker is not None
-            slot.pages.append(page)
-            slot.worker.send("offer", self._now, signed(*page))
-        answer = first.worker.answer() if delay is None else self._kill_in_the_middle(first, first.worker, delay)
-        answers = [(lives[0], pages[0], answer), (lives[1], pages[1], second.worker.answer())]
-        self._explain(answers, killed=None if delay is None else lives[0])
 
     @rule(pause=_PAUSES)
     def clock(self, pause: _Pause) -> None:
@@ -449,16 +430,16 @@ class NothingLost(RuleBasedStateMachine):
                 self._end()
         finally:
             for slot in self._slots:
-                if slot.worker is not None:
-                    slot.worker.kill()
+                if slot.life.lives:
+                    slot.life.worker.kill()
             shutil.rmtree(self._folder)
 
     def _end(self) -> None:
         for slot in self._slots:
-            if slot.life is None and slot.pages:
+            if not slot.life.lives and slot.pages:
                 self._start(slot)
         for slot in self._slots:
-            if slot.life is not None:
+            if slot.life.lives:
                 self._close(slot)
         for content in self._owed:
             self._require(self._is_stored(content), content, self._stored)
@@ -466,9 +447,7 @@ class NothingLost(RuleBasedStateMachine):
         self._start(last)
         for content in CONTENTS:
             self._offer(last, (content, f"http://again.example/{content}"))
-            life = last.life
-            assert life is not None
-            self._require(content not in life.owed or self._is_stored(content), content, self._stored)
+            self._require(content not in last.life.owed or self._is_stored(content), content, self._stored)
         self._close(last)
         if self._directory.exists():
             self._look_at_the_index()
@@ -491,9 +470,8 @@ class NothingLost(RuleBasedStateMachine):
 
     def _living(self, slot: int) -> Slot:
         """Return the slot, or another in which a process runs, if there is any."""
-        return next(
-            (candidate for candidate in (*self._slots[slot:], *self._slots[:slot]) if candidate.life), self._slots[slot]
-        )
+        turned = (*self._slots[slot:], *self._slots[:slot])
+        return next((candidate for candidate in turned if candidate.life.lives), turned[0])
 
     @property
     def _now(self) -> tuple[float, float]:
@@ -512,11 +490,10 @@ class NothingLost(RuleBasedStateMachine):
     def _start(self, slot: Slot) -> None:
         """Start a process, which handles all pages of its killed predecessors well."""
         worker = Worker()
-        slot.worker = worker
+        number = len(self._model.lives)
+        slot.life = self._model.lives[number] = Life(number, self._grace, worker, self._behind)
         worker.send("open", self._now, (self._directory, self._grace))
         worker.answer()
-        number = len(self._model.lives)
-        slot.life = self._model.lives[number] = Life(number, self._grace, self._behind)
         self._note(f"run {number} starts")
         COUNTED["starts"] += 1
         pages, slot.pages = slot.pages, []
@@ -530,29 +507,19 @@ class NothingLost(RuleBasedStateMachine):
 
     def _offer(self, slot: Slot, page: _Page, *, listed: bool = False) -> bool:
         """Offer *page*; whether it passes."""
-        assert slot.worker is not None
-        assert slot.life is not None
         if not listed:
             slot.pages.append(page)
-        slot.worker.send("offer", self._now, signed(*page))
-        decision = slot.worker.answer()
-        self._explain([(slot.life, page, decision)])
+        slot.life.worker.send("offer", self._now, signed(*page))
+        decision = slot.life.worker.answer()
+        self._explain(slot.life, page, decision)
         assert isinstance(decision, Decision)
         return decision.passes
 
-    def _explain(self, answers: Sequence[_Answer], killed: Life | None = None) -> None:
-        """Take answers into the model that came at once, and so in one order or the other.
-
-        Args:
-            killed: who was killed meanwhile; whether before another answer was made or after it is not known.
-        """
-        for life, (content, url), decision in answers:
-            self._note(
-                f"run {life.number} offers {content} at {url}: {decision}, claim {getattr(decision, 'claim', None)}"
-            )
-            if not isinstance(decision, Decision):
-                life.may_have_touched(self._true)
-                continue
+    def _explain(self, life: Life, page: _Page, decision: Decision | type[Nothing]) -> None:
+        """Take an answer, or none if the process was killed before it, into the model."""
+        content, url = page
+        self._note(f"run {life.number} offers {content} at {url}: {decision}, claim {getattr(decision, 'claim', None)}")
+        if isinstance(decision, Decision):
             life.touch(self._true)
             COUNTED["answers"] += 1
             COUNTED["drops"] += not decision.passes
@@ -561,40 +528,23 @@ class NothingLost(RuleBasedStateMachine):
                 life.open.append((decision, content))
             else:
                 life.owed.append(content)
-        explanations = [
-            explanation
-            for order in (answers, answers[::-1])
-            for survived in ((True, False) if killed else (True,))
-            if (explanation := self._explained(order, killed, survived)) is not None
-        ]
-        self._require(bool(explanations), self._model.records, *self._model.lives.values())
-        urls = {url for explanation in explanations for url in explanation}
-        self._model.records = {
-            url: frozenset().union(*(explanation.get(url, _NOTHING) for explanation in explanations)) for url in urls
-        }
-
-    def _explained(self, order: Sequence[_Answer], killed: Life | None, survived: bool) -> Records | None:
-        """Return what may stand after *order*, if it is right where *killed* has *survived* the answers of others."""
-        records: Records | None = self._model.records
-        for life, page, decision in order:
-            if killed is not None:
-                killed.lives = survived or life is killed
-            records = records and self._model.after_offer(records, life.number, page, decision)
-        if killed is not None:
-            killed.lives = False
-        return records
+        else:
+            life.may_have_touched(self._true)
+        lives, life.lives = life.lives, True  # when it answered
+        records = self._model.after_offer(self._model.records, life.number, page, decision)
+        life.lives = lives
+        self._require(records is not None, self._model.records, *self._model.lives.values())
+        self._model.records = records or {}
 
     def _handle(self, slot: Slot, place: int, is_handled: bool, fraction: float) -> None:
         """Let the process store and settle a page that has passed, or neither."""
-        assert slot.worker is not None
-        assert slot.life is not None
-        decision, content = slot.life.open.pop(place)
+        life = slot.life
+        decision, content = life.open.pop(place)
         if is_handled:
-            self._store(slot.life, content, fraction)
-            slot.life.owed.append(content)
-        slot.worker.send("settle" if is_handled else "release", self._now, decision)
-        answer = slot.worker.answer()
-        self._end_claim(slot.life, decision, is_handled, answer)
+            self._store(life, content, fraction)
+            life.owed.append(content)
+        life.worker.send("settle" if is_handled else "release", self._now, decision)
+        self._end_claim(life, decision, is_handled, life.worker.answer())
 
     def _end_claim(self, life: Life, decision: Decision, is_handled: bool, answer: Any) -> None:
         self._note(f"run {life.number} ends claim {decision.claim} of {decision.url}, handled: {is_handled}: {answer}")
@@ -621,38 +571,35 @@ class NothingLost(RuleBasedStateMachine):
             self._behind -= passed
         self._true += max(passed, 0.0)
         for slot in self._slots:
-            if slot.life is not None:
+            if slot.life.lives:
                 self._write(slot.life)
 
     def _close(self, slot: Slot) -> None:
         """Let the process store its contents, end its run and exit with an empty list."""
-        assert slot.worker is not None
-        assert slot.life is not None
-        self._flush(slot.life)
-        slot.worker.send("close", self._now)
-        slot.worker.answer()
-        slot.worker.leave()
-        self._note(f"run {slot.life.number} has ended")
-        slot.life.lives, slot.life.has_ended = False, True
-        self._owed.update(slot.life.owed)
-        slot.worker, slot.life, slot.pages = None, None, []
+        life = slot.life
+        self._flush(life)
+        life.worker.send("close", self._now)
+        life.worker.answer()
+        life.worker.leave()
+        self._note(f"run {life.number} has ended")
+        life.lives, life.has_ended = False, True
+        self._owed.update(life.owed)
+        slot.pages = []
         COUNTED["closed"] += 1
 
-    def _kill_in_the_middle(self, slot: Slot, worker: Worker, delay: float) -> Any:
+    def _kill_in_the_middle(self, life: Life, delay: float) -> Any:
         """Kill a process that has something to do; returns its answer, if it came so far."""
         time.sleep(delay / 1000)
-        answer = self._killed(slot, worker)
+        answer = self._kill(life)
         COUNTED["kills in the middle"] += 1
         COUNTED["kills in the middle, after the answer"] += answer is not Nothing
         return answer
 
-    def _killed(self, slot: Slot, worker: Worker) -> Any:
-        answer = worker.kill()
-        assert slot.life is not None
-        slot.life.lives = False
-        COUNTED["items lost with their process"] += len(slot.life.buffer)
-        self._note(f"run {slot.life.number} was killed: {answer}")
-        slot.worker, slot.life = None, None
+    def _kill(self, life: Life) -> Any:
+        answer = life.worker.kill()
+        life.lives = False
+        COUNTED["items lost with their process"] += len(life.buffer)
+        self._note(f"run {life.number} was killed: {answer}")
         COUNTED["kills"] += 1
         return answer
 

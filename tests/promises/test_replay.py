@@ -90,7 +90,7 @@ _STEPS = st.one_of(
     st.tuples(st.just("work"), _SLOTS, _WORK),
     st.tuples(st.just("work"), _SLOTS, _WORK),
     st.tuples(st.just("together"), st.permutations(range(3)), st.tuples(_WORK, _WORK)),
-    st.tuples(st.just("kill"), _SLOTS, st.tuples(_WORK, _DELAYS)),
+    st.tuples(st.just("kill"), st.permutations(range(3)), st.tuples(_WORK, _WORK, _DELAYS)),
     st.tuples(st.just("forget"), _SLOTS, _PAGES),
     st.tuples(st.just("close"), _SLOTS, st.booleans()),
     st.tuples(st.just("pass"), st.sampled_from([0.7, 3.0, 6.0]), st.sampled_from([0.0, 0.0, 2.0])),
@@ -135,15 +135,19 @@ class _Crowd:
         for worker in workers:
             COUNTED["decisions"] += worker.answer()
 
-    def kill(self, slot: int, work: tuple[list[Any], float]) -> None:
-        steps, delay = work
-        worker = self._worker(slot)
-        worker.send("work", self._now, steps)
+    def kill(self, slots: list[int], work: tuple[list[Any], list[Any], float]) -> None:
+        """Kill a process while another one may wait for its transaction; on a server that one could give up."""
+        killed, steps, delay = self._worker(slots[0]), work[:2], work[2]
+        waiting = [] if isinstance(self._location, ServerAddress) else [self._worker(slots[1])]
+        for worker, given_steps in zip([killed, *waiting], steps, strict=False):
+            worker.send("work", self._now, given_steps)
         time.sleep(delay / 1000)
-        COUNTED["kills in the middle"] += worker.kill() is Nothing
-        self._workers[slot] = None
+        COUNTED["kills in the middle"] += killed.kill() is Nothing
+        self._workers[slots[0]] = None
+        for worker in waiting:
+            COUNTED["decisions"] += worker.answer()
         if isinstance(self._location, ServerAddress):  # otherwise the system reports that it is dead
-            end_signs_of_life(self._location, self._runs[slot])
+            end_signs_of_life(self._location, self._runs[slots[0]])
 
     def forget(self, slot: int, page: SignedPage) -> None:
         self._worker(slot).send("forget", self._now, page.url)

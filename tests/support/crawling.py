@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from functools import lru_cache
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 from tests.support.processes import ROOT, Process, start
@@ -101,6 +100,17 @@ def redirect(target: str) -> Answer:
 Page = Answer | Callable[[], Answer]
 
 
+def acting(text: str, *acts: Callable[[], object]) -> Page:
+    """Return a page that does something whenever it is requested."""
+
+    def answer() -> Answer:
+        for act in acts:
+            act()
+        return html(text)
+
+    return answer
+
+
 class Site:
     """Serves *pages* (path with query → answer, or a function that makes it) while the context lasts.
 
@@ -153,9 +163,7 @@ class Site:
         self._thread.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._server.shutdown()
         self._thread.join()
         self._server.server_close()
@@ -200,6 +208,14 @@ class Crawl:
         """Return the paths of the items in order."""
         return [item["path"] for item in self.items]
 
+    def verdicts(self) -> dict[str, str]:
+        """Return the verdict about each page that has passed, by path."""
+        return {item["path"]: item["verdict"] for item in self.items}
+
+    def dropped(self) -> dict[str, str]:
+        """Return the path of the representative of each page that was dropped, by path."""
+        return {_path_of(drop["url"]): _path_of(drop["duplicate_of"]) for drop in self.drops}
+
     def item(self, path: str) -> dict[str, Any]:
         """Return the only item of *path*."""
         (item,) = (item for item in self.items if item["path"] == path)
@@ -208,6 +224,10 @@ class Crawl:
     def lines(self, level: str, text: str) -> list[str]:
         """Return the lines of the log with this level that hold *text*."""
         return [line for line in self.log.splitlines() if f" {level}: " in line and text in line]
+
+
+def _path_of(url: str) -> str:
+    return "/" + url.split("/", 3)[3] if url else ""
 
 
 class Running:

@@ -82,14 +82,17 @@ class Job:
         self.folder.mkdir(parents=True, exist_ok=True)
         result = self.folder / "result.json"
         result.unlink(missing_ok=True)
-        arguments = ["-m", "tests.support.storingcrawl", self.url, str(self.folder)]
-        if self.new_addresses:
-            arguments += ["--visit", str(number + 1)]
+        settings = {**self.settings, **({"JOBDIR": self.folder / "job"} if self.resumes else {})}
         if self.server is not None:
-            name = "-".join(self.folder.parts[-2:])
-            arguments += ["-s", f"DEDUP_INDEX={self.server.url(name)}", "--life", str(_LIFE_SECONDS)]
-        for name, value in {**self.settings, **self._jobdir()}.items():
-            arguments += ["-s", f"{name}={value}"]
+            settings["DEDUP_INDEX"] = self.server.url("-".join(self.folder.parts[-2:]))
+        order = {
+            "url": self.url,
+            "folder": str(self.folder),
+            "visit": str(number + 1) if self.new_addresses else "",
+            "life": _LIFE_SECONDS if self.server is not None else 0,
+            "settings": {name: str(value) for name, value in settings.items()},
+        }
+        arguments = ["-m", "tests.support.storingcrawl", json.dumps(order)]
         with (self.folder / "log").open("ab") as log:
             process = start(arguments, stderr=log.fileno(), start_new_session=True)
         assert process.stdout is not None
@@ -115,9 +118,6 @@ class Job:
             return Ended(stats["finish_reason"], seconds, stats, workers)
         assert process.returncode == -signal.SIGKILL, (self.folder / "log").read_text(errors="replace")
         return Ended("killed", seconds, {}, workers)
-
-    def _jobdir(self) -> dict[str, object]:
-        return {"JOBDIR": self.folder / "job"} if self.resumes else {}
 
     def run_to_the_end(self, instants: Sequence[float], *, stop: signal.Signals = signal.SIGKILL) -> list[Ended]:
         """Start the crawl again and again, stopping a run at each of the *instants*, until a run has finished."""

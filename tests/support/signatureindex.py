@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from concurrent.futures import Future
 from functools import partial
 from pathlib import Path
-from types import TracebackType
 from typing import SupportsInt
 
 import lmdb
@@ -88,9 +87,7 @@ class SignatureIndex:
     def __enter__(self) -> SignatureIndex:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def _has(self, txn: lmdb.Transaction, signature: int) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from pathlib import Path
 from typing import Any
 
@@ -23,11 +24,14 @@ class Log:
         self.counts: list[str] = []
         self.lines: list[str] = []
 
-    def count(self, name: str) -> None:
-        self.counts.append(name)
+    def count(self, name: str, by: int = 1) -> None:
+        self.counts += by * [name]
 
     def log(self, level: int, message: str, *args: object) -> None:
         self.lines.append(message % args)
+
+    def warn(self, message: str, *args: object) -> None:
+        self.log(logging.WARNING, message, *args)
 
     def log_throttled(self, kind: str, level: int, message: str, *args: object) -> None:
         self.log(level, message, *args)

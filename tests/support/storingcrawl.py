@@ -1,16 +1,16 @@
-"""A crawl that commits each item to a store: ``python -m tests.support.storingcrawl URL[,URL…] FOLDER [options]``.
+"""A crawl that commits each item to a store, which :mod:`tests.support.killed` starts and stops.
 
-The store is ``FOLDER/store.sqlite``; when the crawl has ended by itself, it writes ``FOLDER/result.json``.
+The store is ``store.sqlite`` in its folder; when the crawl has ended by itself, it writes ``result.json`` there.
 """
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import json
 import random
 import sqlite3
-from collections.abc import Iterator, Sequence
+import sys
+from collections.abc import Iterator
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -87,44 +87,37 @@ class StorePipeline:
         return item
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Parse the command line and crawl."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("url")
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("--visit", default="")
-    parser.add_argument("-s", dest="settings", action="append", default=[], metavar="NAME=VALUE")
-    parser.add_argument(
-        "--life", type=int, help="seconds for which a run on a server seems to live after it was killed"
-    )
-    given = parser.parse_args(arguments)
-    if given.life:
+def main() -> None:
+    """Crawl as the first argument says (JSON with the fields ``url``, ``folder``, ``visit``, ``life`` and ``settings``)."""
+    given = json.loads(sys.argv[1])
+    folder = Path(given["folder"])
+    if given["life"]:
         from crawler_dedup.index.redis import runs
 
-        runs.LIFE_SECONDS, runs.BEAT_SECONDS, runs.RENEWAL_SECONDS = given.life, given.life / 10, 0
+        runs.LIFE_SECONDS, runs.BEAT_SECONDS, runs.RENEWAL_SECONDS = given["life"], given["life"] / 10, 0
     settings = get_project_settings()
     command_line = {
         "AUTOTHROTTLE_ENABLED": False,
         "CONCURRENT_REQUESTS": 16,
         "CONCURRENT_REQUESTS_PER_DOMAIN": 16,
-        "DEDUP_DIR": str(given.folder / "index"),
+        "DEDUP_DIR": str(folder / "index"),
         "DOWNLOAD_DELAY": 0,
         "ITEM_PIPELINES": {StorePipeline: 500},
         "LOG_LEVEL": "WARNING",
         "ROBOTSTXT_OBEY": False,
         "STORE_DELAY": 0.1,
-        "STORE_FILE": str(given.folder / "store.sqlite"),
-        **dict(setting.split("=", 1) for setting in given.settings),
+        "STORE_FILE": str(folder / "store.sqlite"),
+        **given["settings"],
     }
     settings.update(command_line, priority="cmdline")
     process = crawler_process(settings)
     crawler = process.create_crawler(VisitingSpider)
-    process.crawl(crawler, url=given.url, visit=given.visit)
+    process.crawl(crawler, url=given["url"], visit=given["visit"])
     process.start()
     stats = {name: value for name, value in crawler.stats.get_stats().items() if isinstance(value, (int, float, str))}
-    written = given.folder / "result.json.new"
+    written = folder / "result.json.new"
     written.write_text(json.dumps(stats), encoding="utf-8")
-    written.rename(given.folder / "result.json")  # completely or not at all, because a kill may happen even here
+    written.rename(folder / "result.json")  # completely or not at all, because a kill may happen even here
 
 
 if __name__ == "__main__":

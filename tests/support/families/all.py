@@ -1,37 +1,15 @@
-"""All families."""
+"""All families, each from the module of its name."""
 
 from __future__ import annotations
 
-from tests.support.families.archives import ARCHIVES
-from tests.support.families.calendars import CALENDARS
-from tests.support.families.consent import CONSENT
-from tests.support.families.copies import COPIES
-from tests.support.families.editions import EDITIONS
-from tests.support.families.forum import FORUM
-from tests.support.families.manuals import MANUALS
-from tests.support.families.missing import MISSING
-from tests.support.families.news import NEWS
-from tests.support.families.notices import NOTICES
-from tests.support.families.parked import PARKED
-from tests.support.families.products import PRODUCTS
-from tests.support.families.search import SEARCH
-from tests.support.families.shells import SHELLS
-from tests.support.families.translations import TRANSLATIONS
+from importlib import import_module
 
-FAMILIES = (
-    FORUM,
-    PRODUCTS,
-    NEWS,
-    EDITIONS,
-    TRANSLATIONS,
-    CALENDARS,
-    SEARCH,
-    CONSENT,
-    MISSING,
-    PARKED,
-    SHELLS,
-    ARCHIVES,
-    COPIES,
-    MANUALS,
-    NOTICES,
+from tests.support.families.cases import Family
+
+_NAMES = (
+    "forum products news editions translations calendars search consent missing parked shells archives copies manuals"
+    " notices"
+)
+FAMILIES: tuple[Family, ...] = tuple(
+    getattr(import_module(f"tests.support.families.{name}"), name.upper()) for name in _NAMES.split()
 )
