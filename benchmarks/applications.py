@@ -291,6 +291,16 @@ def read_crawl(start: str, name: str, file: Path, pages: int) -> Crawl:
     return Crawl(fetched, dropped, trees, blocks)
 
 
+def targets_of(url: str, tree: HtmlElement) -> set[str]:
+    """Return the addresses to which a page links."""
+    return {canonicalize_url(urljoin(url, href)) for href in tree.xpath("//a/@href")}
+
+
+def entries_of(url: str, tree: HtmlElement) -> frozenset[str]:
+    """Return the addresses without parameters to which a page links: those of the entries of a list, in any order."""
+    return frozenset(target for target in targets_of(url, tree) if "?" not in target)
+
+
 def report(table: Table, application: str, crawls: dict[str, Crawl]) -> None:
     """Add a row for each crawl."""
     plain = crawls["plain"]
@@ -298,14 +308,20 @@ def report(table: Table, application: str, crawls: dict[str, Crawl]) -> None:
     furniture = {block for block, count in counts.items() if count >= _FURNITURE * len(plain.trees)}
     targets: tuple[set[str], set[str]] = set(), set()  # of links on first pages of lists and others, and on later pages
     for url, tree in plain.trees.items():
-        hrefs = tree.xpath("//a/@href")
-        targets[bool(_LATER_PAGE.search(url))].update(canonicalize_url(urljoin(url, href)) for href in hrefs)
+        targets[bool(_LATER_PAGE.search(url))].update(targets_of(url, tree))
     behind = (targets[1] - targets[0]) & plain.fetched
     for name, crawled in crawls.items():
         texts = [tuple(block for block in blocks if block not in furniture) for blocks in crawled.blocks.values()]
         had = {block for blocks in crawled.blocks.values() for block in blocks}
         contents = {block for block in counts if len(block) >= _LABEL}
-        reached = f"{len(behind & (crawled.fetched | crawled.dropped))} of {len(behind)}"
+        entries = {entries_of(url, tree) for url, tree in crawled.trees.items()}
+        missing = behind - crawled.fetched - crawled.dropped
+        lost = [
+            url
+            for url, tree in plain.trees.items()
+            if canonicalize_url(url) in missing and entries_of(url, tree) not in entries
+        ]
+        reached = f"{len(behind) - len(lost)} of {len(behind)}"
         row = (len(crawled.fetched), len(texts), len(texts) - len(set(texts)), len(contents - had), reached)
         table.add_row(application, name, *map(str, row))
 

@@ -19,19 +19,18 @@ from rich.console import Console
 
 from crawler_dedup import Config
 from crawler_dedup.cli.evaluate import COUNT_COLUMNS, count_cells, counts_table, format_share
-from crawler_dedup.cli.progress import progress_bars
 from crawler_dedup.cli.project import read_config
-from crawler_dedup.cli.terminal import make_table
+from crawler_dedup.cli.terminal import make_table, progress_bars
 from crawler_dedup.evaluation.labelled import Counts, LabelledPair, Share, read_folder
 from crawler_dedup.evaluation.pairs import (
     PairResult,
+    Sites,
     count_by_part,
     count_outcomes,
     decide_direction,
     evaluate_pairs,
     sign_documents,
 )
-from crawler_dedup.evaluation.sites import Sites
 from crawler_dedup.permutedtables import MAX_DISTANCE
 from crawler_dedup.signedpage import PageKind
 from crawler_dedup.signing.segmentation import resolve_tokenizer

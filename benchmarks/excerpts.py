@@ -22,7 +22,7 @@ from rich.console import Console
 from rich.table import Table
 
 from crawler_dedup import Config
-from crawler_dedup.cli.progress import progress_bars
+from crawler_dedup.cli.terminal import progress_bars
 from crawler_dedup.evaluation.labelled import read_folder
 from crawler_dedup.evaluation.pairs import sign_documents
 from crawler_dedup.signedpage import Signature

@@ -23,7 +23,7 @@ from rich.table import Table
 
 from benchmarks.evaluate import KnownPair, are_content_pages
 from crawler_dedup import Config
-from crawler_dedup.cli.progress import progress_bars
+from crawler_dedup.cli.terminal import progress_bars
 from crawler_dedup.evaluation.labelled import Counts, read_folder
 from crawler_dedup.evaluation.pairs import PairResult, count_outcomes, evaluate_pairs, sign_documents
 from crawler_dedup.hashes import Numbers

@@ -34,8 +34,7 @@ from rich.table import Table
 from benchmarks.data import is_inline, workers
 from benchmarks.kinds import KINDS, KINDS_OF_PAGES, WORD, KnownPage, read_pages, split_words
 from crawler_dedup import Config, ConfigError
-from crawler_dedup.evaluation.pairs import decide_direction
-from crawler_dedup.evaluation.sites import Sites
+from crawler_dedup.evaluation.pairs import Sites, decide_direction
 from crawler_dedup.signedpage import SignedPage
 from crawler_dedup.signing.parsing import find_title, parse
 from crawler_dedup.signing.signer import Signer

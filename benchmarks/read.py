@@ -15,8 +15,7 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.stream import CONFIG, read_all
-from crawler_dedup.evaluation.pairs import decide_direction, shuffle_pages
-from crawler_dedup.evaluation.sites import learn_sites
+from crawler_dedup.evaluation.pairs import decide_direction, learn_sites, shuffle_pages
 from crawler_dedup.signing.schemes import scheme_of
 from tests.support.data import DATA, require_data
 

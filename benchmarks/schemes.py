@@ -29,7 +29,7 @@ from benchmarks.evaluate import KnownPair
 from benchmarks.peers import PERMUTATIONS, SEED
 from benchmarks.scheme_comparison import SchemeResult, compare_schemes
 from crawler_dedup import Config
-from crawler_dedup.cli.progress import progress_bars
+from crawler_dedup.cli.terminal import progress_bars
 from crawler_dedup.evaluation.labelled import Counts, read_folder
 from crawler_dedup.evaluation.pairs import sign_documents
 from crawler_dedup.hashes import Numbers

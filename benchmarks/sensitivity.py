@@ -22,7 +22,7 @@ from rich.table import Table
 from benchmarks.edits import is_chinese
 from benchmarks.evaluate import KnownPair, are_content_pages, site_of
 from crawler_dedup import Config
-from crawler_dedup.cli.progress import progress_bars
+from crawler_dedup.cli.terminal import progress_bars
 from crawler_dedup.evaluation.labelled import Counts, LabelledSet, read_folder
 from crawler_dedup.evaluation.pairs import (
     DocumentKey,

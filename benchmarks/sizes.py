@@ -28,7 +28,7 @@ from rich.table import Table
 from benchmarks.data import Source, sources, workers
 from benchmarks.index.durable import database_bytes
 from crawler_dedup import Config, Deduplicator, SignedPage
-from crawler_dedup.index.records import unpack
+from crawler_dedup.index.records import decode
 from crawler_dedup.signedpage import PageKind
 from crawler_dedup.signing.signer import Signer
 from tests.support.data import DATA, require_data, saved
@@ -96,7 +96,7 @@ def record_bytes(directory: Path) -> dict[PageKind, list[int]]:
     sizes: dict[PageKind, list[int]] = {kind: [] for kind in PageKind}
     with lmdb.open(str(directory), readonly=True, max_dbs=16) as env, env.begin() as txn:
         for _, content in txn.cursor(db=env.open_db(b"records", txn, create=False)):
-            sizes[unpack(content).page.kind].append(len(content) + _NODE_BYTES)
+            sizes[decode(content).page.kind].append(len(content) + _NODE_BYTES)
     return sizes
 
 

@@ -226,9 +226,11 @@ class Deduplicator:
     def decide(self, batch: Sequence[SignedPage]) -> list[Decision]:
         """Decide about the pages of *batch* in order, and file those that are kept. Returns once the result is stored.
 
-        Each page is also compared with those before it.
+        Each page is also compared with those before it. A large batch takes several transactions.
         """
-        return self.submit(batch).result()
+        at_once = self._opened.store.changed_at_once
+        offers = [self.submit(batch[at : at + at_once]) for at in range(0, len(batch), at_once)]
+        return [decision for offer in offers for decision in offer.result()]
 
     def submit(
         self,
@@ -311,8 +313,8 @@ class Deduplicator:
         return self._opened.store.tidy(self._matcher, self._opened.context.max_age, advance)
 
     @property
-    def stored_bytes(self) -> int:
-        """Size of the index in bytes: in a directory known at once, on a server estimated from a sample of its keys."""
+    def stored_bytes(self) -> int | None:
+        """Size of the index on disk, in bytes; ``None`` if it is on a server."""
         return self._opened.store.stored_bytes
 
     def __len__(self) -> int:

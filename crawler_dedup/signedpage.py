@@ -40,7 +40,8 @@ class Trait(IntFlag):
     EMBEDDED = 64
     """It is not text, but a picture, a frame, a button or the like, or data of a script beside a text."""
     LINKED = 128
-    """It is a link as a whole, and leads to another page."""
+    """It is a link as a whole, and leads to another page. If it is no entry: the same words join its links as in the lines
+    beside it."""
 
 
 class Signature(NamedTuple):

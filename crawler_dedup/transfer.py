@@ -10,17 +10,14 @@ import os
 import re
 import struct
 import sys
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import closing
-from itertools import chain, islice
 from pathlib import Path
-from typing import Annotated, NamedTuple, TypeVar
+from typing import TypeVar
 
 import msgspec
-import numpy as np
 
 from crawler_dedup.errors import ExportUnreadable
-from crawler_dedup.hashes import Numbers
 from crawler_dedup.index import records
 from crawler_dedup.index.header import Header, require_same_spec
 from crawler_dedup.index.index import Index
@@ -34,20 +31,17 @@ from crawler_dedup.system.callbacks import Advance, ignore_progress
 from crawler_dedup.system.compression import FrameDamaged, decompress_stream, zstd
 from crawler_dedup.system.files import open_replacement
 
-FORMAT = 10
+FORMAT = 11
 """Version of the files."""
-MAX_BLOCK_ROWS = 1 << 16
-"""Maximum number of rows of a block."""
 
-_FIRST_LINE = b"crawler-dedup export %d %20d\n"  # format, and number of signatures
+_FIRST_LINE = b"crawler-dedup export %d %20d\n"  # format, and number of records
 _FIRST_LINE_PATTERN = re.compile(rb"crawler-dedup export (\d{1,9}) +(\d{1,20})\n")
 _LENGTH = struct.Struct("<I")
-_ROWS_BYTES = 1 << 25
 # A file is not trusted: each of its values has a limit that is checked before memory is taken for it.
 _MAX_HEADER = 1 << 20
 _MAX_VALUE = 1 << 26
 _MAX_RATIO = (
-    4  # to the size of the file, of a longer value: a row is long because of a text, which is compressed already
+    4  # to the size of the file, of a longer value: a record is long because of a text, which is compressed already
 )
 
 _PAGES, _SITES, _OVERRIDES = range(3)  # the parts of an export
@@ -55,34 +49,22 @@ _PAGES, _SITES, _OVERRIDES = range(3)  # the parts of an export
 _Value = TypeVar("_Value")
 
 
-class ExportBlock(NamedTuple):
-    """Up to 65,536 signatures, ascending, and for each the rest of its record (msgpack)."""
-
-    signatures: Numbers
-    rows: Sequence[bytes]
-
-
-class _Packed(msgspec.Struct, array_like=True):
-    signatures: bytes
-    rows: Annotated[list[bytes], msgspec.Meta(max_length=MAX_BLOCK_ROWS)]
-
-
 def write_export(
     path: Path,
     header: Header,
-    blocks: Iterable[ExportBlock],
+    kept: Iterable[Record],
     sites: Iterable[StoredSite] = (),
     overrides: Iterable[Override] = (),
 ) -> int:
-    """Write an export and return the number of signatures. An existing file is replaced once the export is complete."""
+    """Write an export and return the number of records. An existing file is replaced once the export is complete."""
     total = 0
     with open_replacement(path) as file:
         file.write(_FIRST_LINE % (FORMAT, 0))
         with zstd.ZstdFile(file, "w", options={zstd.CompressionParameter.checksum_flag: 1}) as stream:
             _write(stream, msgspec.msgpack.encode(header))
-            for block in chain.from_iterable(map(_pieces, blocks)):
-                _write(stream, msgspec.msgpack.encode(_Packed(_pack(block.signatures), list(block.rows))))
-                total += len(block.signatures)
+            for record in kept:
+                _write(stream, records.encode(record))
+                total += 1
             for part in (sites, overrides):
                 _write(stream, b"")
                 for value in part:
@@ -103,9 +85,9 @@ class Export:
 
     >>> from pathlib import Path
     >>> from crawler_dedup.transfer import Header, write_export
-    >>> write_export(Path("pages.dedup"), Header(10, {}, {}), [])  # as `crawler-dedup index export` does
+    >>> write_export(Path("pages.dedup"), Header(11, {}, {}), [])  # as `crawler-dedup index export` does
     0
-    >>> [block.signatures for block in Export(Path("pages.dedup")).blocks()]
+    >>> [record.page.url for record in Export(Path("pages.dedup")).records()]
     []
     """
 
@@ -116,19 +98,21 @@ class Export:
         values.close()
 
     def __len__(self) -> int:
-        """Return the number of signatures as the export states it."""
+        """Return the number of records as the export states it."""
         return min(self._total, sys.maxsize)
 
-    def blocks(self) -> Iterator[ExportBlock]:
-        """Yield the blocks in order."""
+    def records(self) -> Iterator[Record]:
+        """Yield the records of the pages, in ascending order of their numbers in the index."""
         count = 0
         for part, value in self._parts():
             if part == _PAGES:
-                block = self._unpack_block(value)
-                count += len(block.signatures)
-                yield block
+                count += 1
+                try:
+                    yield records.decode(value)
+                except msgspec.DecodeError as error:
+                    raise self.error(f"a record is damaged ({error})") from error
         if count != self._total:
-            raise self.error(f"it has {count:,} signatures, and should have {self._total:,}")
+            raise self.error(f"it has {count:,} records, and should have {self._total:,}")
 
     def sites(self, is_readable: SiteCheck = lambda _: True) -> Iterator[StoredSite]:
         """Yield what was known about the sites of the pages. By default its content is not checked."""
@@ -198,48 +182,14 @@ class Export:
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             raise self.error(f"{name} is damaged ({error})") from error
 
-    def _unpack_block(self, value: bytes) -> ExportBlock:
-        packed = self._decode(value, _Packed, "a block")
-        count, rest = divmod(len(packed.signatures), 8)
-        if count > MAX_BLOCK_ROWS:
-            raise self.error("a block is too large")
-        if rest or len(packed.rows) != count:
-            raise self.error("a block has columns of different lengths")
-        signatures = _unpack(packed.signatures)
-        if (signatures[1:] < signatures[:-1]).any():
-            raise self.error("a block is not sorted")
-        return ExportBlock(signatures, packed.rows)
-
     def error(self, reason: str) -> ExportUnreadable:
         """Make the error that the file cannot be read for this *reason*."""
         return ExportUnreadable(f"{self.path} cannot be read as an export: {reason}.")
 
 
-def _pieces(block: ExportBlock) -> Iterator[ExportBlock]:
-    """Cut *block* into blocks whose rows are neither too many nor too long for one value."""
-    start = size = 0
-    for end, row in enumerate(block.rows):
-        size += len(row)
-        if (size > _ROWS_BYTES or end - start == MAX_BLOCK_ROWS) and end > start:
-            yield ExportBlock(block.signatures[start:end], block.rows[start:end])
-            start, size = end, len(row)
-    yield ExportBlock(block.signatures[start:], block.rows[start:])
-
-
 def _write(stream: zstd.ZstdFile, value: bytes) -> None:
     stream.write(_LENGTH.pack(len(value)))
     stream.write(value)
-
-
-def _pack(signatures: Numbers) -> bytes:
-    """Pack ascending signatures as differences, bytes of equal significance together: the high bytes are mostly zero."""
-    differences = np.diff(signatures, prepend=np.uint64(0)).astype("<u8")
-    return differences.view(np.uint8).reshape(-1, 8).T.tobytes()
-
-
-def _unpack(packed: bytes) -> Numbers:
-    differences = np.frombuffer(packed, dtype=np.uint8).reshape(8, -1).T.copy().view("<u8").ravel()
-    return np.cumsum(differences, dtype=np.uint64)
 
 
 FilingOf = Callable[[Mapping[str, str]], Filing]
@@ -264,10 +214,9 @@ def export_index(
         is_readable: returns whether what is known about a site can be read: if not, an import would refuse the export.
     """
     # They are closed before the index: LMDB before 3.0 raises an error if a transaction of a closed index ends.
-    with closing(_read_pages(pages, count_unreadable)) as blocks, closing(pages.sites()) as sites:
-        readable = filter(is_readable, sites)
-        counted = _counted(blocks, advance)
-        return write_export(file, pages.read_header(), counted, readable, pages.list_overrides())
+    kept = pages.records(advance, handled_only=True, count_unreadable=count_unreadable)
+    with closing(kept), closing(pages.sites()) as sites:
+        return write_export(file, pages.read_header(), kept, filter(is_readable, sites), pages.list_overrides())
 
 
 def import_index(
@@ -286,8 +235,8 @@ def import_index(
 
     Args:
         filing_of: returns the filing of pages, given the spec in the header of the export.
-        checked: called with the numbers of rows that were read the first time.
-        advance: called with the numbers of rows that were filed.
+        checked: called with 1 for each record that was read the first time.
+        advance: called with 1 for each record that was read to be filed.
         is_readable: returns whether what is known about a site can be read; by default this is assumed.
 
     Returns:
@@ -298,19 +247,13 @@ def import_index(
         IndexMismatch: the index was made with another configuration.
         IndexUnusable: it cannot be opened.
     """
-    total = 0
-    for block in _counted(export.blocks(), checked):
-        decode_records(export, block)
-        total += len(block.signatures)
+    total = sum(1 for _ in _counted(export.records(), checked))
     for _ in export.sites(is_readable):
         pass
     header, overrides = export.header, list(export.overrides())
-    filing, new = filing_of(header.spec), 0
+    filing = filing_of(header.spec)
     with closing(open_or_create_index(location, header.spec, header.libraries)) as pages:
-        for block in _counted(export.blocks(), advance):
-            rows = decode_records(export, block)
-            parts = (rows[at : at + pages.merged_at_once] for at in range(0, len(rows), pages.merged_at_once))
-            new += sum(pages.merge(part, filing) for part in parts)
+        new = pages.merge(_counted(export.records(), advance), filing)
         pages.merge_sites(export.sites())
         pages.add_overrides(overrides)
     return total, new
@@ -331,29 +274,7 @@ def read_profiles(path: Path, spec: Mapping[str, str], is_readable: SiteCheck) -
     return FrozenProfiles.of(export.sites(is_readable))
 
 
-def _read_pages(pages: Index, count_unreadable: Advance) -> Generator[ExportBlock, None, None]:
-    kept = pages.records(handled_only=True, count_unreadable=count_unreadable)
-    while batch := list(islice(kept, MAX_BLOCK_ROWS)):
-        batch.sort(key=lambda record: record.page.signature)
-        signatures = np.array([record.page.signature for record in batch], dtype=np.uint64)
-        yield ExportBlock(signatures, [records.encode(_with_signature(record, 0)) for record in batch])
-
-
-def decode_records(export: Export, block: ExportBlock) -> list[Record]:
-    """Return the records in a block of an export. Raises :class:`ExportUnreadable`."""
-    try:
-        decoded = [records.decode(row) for row in block.rows]
-    except msgspec.DecodeError as error:
-        raise export.error(f"a record is damaged ({error})") from error
-    pairs = zip(decoded, block.signatures.tolist(), strict=True)
-    return [_with_signature(record, signature) for record, signature in pairs]
-
-
-def _with_signature(record: Record, signature: int) -> Record:
-    return msgspec.structs.replace(record, page=msgspec.structs.replace(record.page, signature=signature))
-
-
-def _counted(blocks: Iterator[ExportBlock], advance: Advance) -> Iterator[ExportBlock]:
-    for block in blocks:
-        yield block
-        advance(len(block.signatures))
+def _counted(read: Iterator[Record], advance: Advance) -> Iterator[Record]:
+    for record in read:
+        yield record
+        advance(1)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from crawler_dedup import Config, ConfigError
-from crawler_dedup.cli.settings import settings_reference
+from crawler_dedup.cli.project import settings_reference
 
 SETTINGS = Path(__file__).parents[1] / "docs/reference/settings.md"
 

@@ -8,7 +8,6 @@ from itself an hour later, so compare what was measured in one run.
 from __future__ import annotations
 
 import argparse
-import mmap
 import os
 import platform
 import statistics
@@ -225,14 +224,10 @@ def _show_rates(title: str, done: dict[str, list[float]], report: Report) -> Non
 
 
 def _size(plan: Plan, count: int, report: Report) -> None:
-    with SignatureIndex.open(plan.signatures) as index:
-        figures = index.environment.measure()
     size = disk_bytes(plan.signatures)
-    disk, used = size / count, figures.used_pages * mmap.PAGESIZE / count
-    row = (f"{count:,}", f"{size / 1e6:,.1f}", f"{disk:.1f}", f"{used:.1f}")
-    columns = ("signatures", "MB on disk", "bytes each", "in used pages", "pages", "used")
-    report.table("Size", columns, [(*row, f"{figures.pages:,}", f"{figures.used_pages:,}")])
-    report.note("bytes on disk for a signature", f"{disk:.1f}, {used:.1f} in used pages")
+    row = (f"{count:,}", f"{size / 1e6:,.1f}", f"{size / count:.1f}")
+    report.table("Size", ("signatures", "MB on disk", "bytes each"), [row])
+    report.note("bytes on disk for a signature", f"{size / count:.1f}")
 
 
 def _of_pages(plan: Plan, report: Report) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import compress, islice
 from pathlib import Path
 from typing import NamedTuple
 
@@ -19,7 +20,9 @@ from crawler_dedup.index.records import Record, name_page
 from crawler_dedup.rules.matcher import RuleMatcher
 from crawler_dedup.signedpage import PageKind
 from crawler_dedup.system.callbacks import Advance
-from crawler_dedup.transfer import Export, decode_records
+from crawler_dedup.transfer import Export
+
+_BATCH = 1 << 16
 
 
 class ExistingBatch(NamedTuple):
@@ -86,27 +89,20 @@ class ExportPages:
         Args:
             texts_by_key: whether texts, too, are looked up by keys alone.
         """
-        for block in self._export.blocks():
-            texts, titles, names, name_places = array("b"), array("Q"), array("Q"), array("q")
-            entries = KeyEntries()
-            for place, record in enumerate(decode_records(self._export, block)):
-                page = record.page
-                is_text = page.kind is PageKind.TEXT
-                texts.append(is_text)
-                titles.append(matcher.title_key(page))
+        stored = self._export.records()
+        while records := list(islice(stored, _BATCH)):
+            pages, entries = [record.page for record in records], KeyEntries()
+            texts = np.array([page.kind is PageKind.TEXT for page in pages], dtype=bool)
+            signatures = np.array([page.signature for page in pages], dtype=np.uint64)
+            titles = np.array([matcher.title_key(page) for page in pages], dtype=np.uint64)
+            names, places = array("Q"), array("q")
+            for place, (record, page) in enumerate(zip(records, pages, strict=True)):
                 for name in (name_page(page.scope, page.key), *record.aliases):
                     names.append(int.from_bytes(name[:8], "big"))
-                    name_places.append(place)
-                if texts_by_key or not is_text:
+                    places.append(place)
+                if texts_by_key or not texts[place]:
                     entries.add(place, page.scope, matcher.keys(page))
-            yield ExistingBatch(
-                np.array(texts, dtype=bool),
-                block.signatures,
-                np.array(titles, dtype=np.uint64),
-                np.array(names, dtype=np.uint64),
-                np.array(name_places, dtype=np.int64),
-                entries,
-            )
+            yield ExistingBatch(texts, signatures, titles, np.array(names), np.array(places), entries)
 
     def read_records(
         self,
@@ -115,13 +111,7 @@ class ExportPages:
         profiles: FrozenProfiles,  # noqa: ARG002
     ) -> Iterator[Record]:
         """Yield the records of the *wanted* pages, in their order."""
-        first = 0
-        for block in self._export.blocks():
-            places = np.flatnonzero(wanted[first : first + len(block.signatures)])
-            first += len(block.signatures)
-            if len(places):
-                decoded = decode_records(self._export, block)
-                yield from (decoded[place] for place in places.tolist())
+        return compress(self._export.records(), wanted)
 
 
 class CollectionPages:

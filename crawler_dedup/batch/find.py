@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryFile
 
@@ -17,7 +16,7 @@ from crawler_dedup.batch.existing import ExistingPages, open_existing
 from crawler_dedup.batch.formats.records import Columns
 from crawler_dedup.batch.learning import check_profiles, learn_profiles
 from crawler_dedup.batch.neighbours import Places
-from crawler_dedup.batch.output import CLUSTERS, KEPT, LEFT_OUT_BYTES, VERDICTS, Codes, write_clusters, write_kept
+from crawler_dedup.batch.output import CLUSTERS, KEPT, VERDICTS, Codes, write_clusters, write_kept
 from crawler_dedup.batch.shard import ROW_BYTES, Rows, format_memory, read_rows
 from crawler_dedup.config import Config
 from crawler_dedup.decision import Verdict
@@ -37,6 +36,7 @@ _EXISTING_BYTES = 2  # bytes for each page that is kept already
 _LIBRARIES = 250 << 20  # bytes that the process takes before any page is read
 _JOIN_BYTES = 20  # bytes for each row while neighbours are searched, beside the table
 _LEAST = 32 << 20
+_CHANGES, _CHANGE = 512 << 20, 2_000  # bytes that deciding takes at most, and for each page
 
 
 class Report(Description, frozen=True):
@@ -75,15 +75,6 @@ class Report(Description, frozen=True):
     columns: Columns
     scope: str
     profiles: str
-
-
-@dataclass(frozen=True)
-class Decided:
-    """The decisions: for each row, the code of its verdict and how many pages it represents; and the drops by rule."""
-
-    codes: Codes
-    duplicates: Places
-    rules: Counter[str]
 
 
 def find_duplicates(
@@ -132,17 +123,17 @@ def find_duplicates(
         rows, existing, signer.scheme, matcher, frozen, free, start("finding neighbours", None)
     )
     (output / REPORT).unlink(missing_ok=True)  # it is written last: where it exists, all files belong together
-    decided = _decide(rows, existing, candidates, matcher, frozen, output, free + _JOIN_BYTES * count, start)
+    codes, duplicates, rules = _decide(rows, existing, candidates, matcher, frozen, output, start)
     start("writing", None)
-    write_kept(output / KEPT, rows, decided.codes, decided.duplicates)
-    verdicts = np.bincount(decided.codes, minlength=len(VERDICTS)).tolist()
+    write_kept(output / KEPT, rows, codes, duplicates)
+    verdicts = np.bincount(codes, minlength=len(VERDICTS)).tolist()
     counts = {str(verdict): number for verdict, number in zip(VERDICTS, verdicts, strict=True)}
     report = Report(
         inputs=[receipt.source for receipt in receipts],
         pages=count,
         kept=count - counts[Verdict.DUPLICATE] - counts[Verdict.UNCHANGED],
         verdicts=counts,
-        rules=dict(decided.rules.most_common()),
+        rules=dict(rules.most_common()),
         **count_reasons(receipts),
         candidates=int(candidates.rows.sum()),
         known_sites=len(frozen),
@@ -160,9 +151,10 @@ def find_duplicates(
 def _find_free_memory(count: int, memory: int) -> int:
     """Return the bytes of *memory* that the rows do not take; raise :class:`DedupError` if they are too few."""
     needed = _LIBRARIES + count * (ROW_BYTES + _JOIN_BYTES)
-    if memory < needed + _LEAST:
+    least = needed + max(_LEAST, min(_CHANGES, _CHANGE * count))
+    if memory < least:
         raise DedupError(
-            f"At least {format_memory(needed + _LEAST)} of memory is needed (pages: {count:,}), but {format_memory(memory)}"
+            f"At least {format_memory(least)} of memory is needed (pages: {count:,}), but {format_memory(memory)}"
             " is allowed: allow more with --memory."
         )
     return memory - needed
@@ -175,23 +167,24 @@ def _decide(
     matcher: RememberingMatcher,
     profiles: FrozenProfiles,
     output: Path,
-    memory: int,
     start: Start,
-) -> Decided:
-    """Decide about all pages, and write those that have a representative. Signed pages that are no candidates are new."""
+) -> tuple[Codes, Places, Counter[str]]:
+    """Decide about all pages, and write those that have a representative. Signed pages that are no candidates are new.
+
+    Returns the code of the verdict on each row, how many pages each row represents, and the drops by rule.
+    """
     unchecked, new = VERDICTS.index(Verdict.UNCHECKED), VERDICTS.index(Verdict.NEW)
     codes = np.where(rows.texts | rows.thins, new, unchecked).astype(np.uint8)
     duplicates = np.zeros(len(rows), dtype=np.int64)
     rules: Counter[str] = Counter()
-    with TemporaryFile(dir=output) as picked, TemporaryFile(dir=output) as kept:
+    with TemporaryFile(dir=output) as picked:
         pages = PickedPages(picked, rows.read_contents(candidates.rows))
         before = () if existing is None else existing.read_records(candidates.existing, matcher, profiles)
         order = rows.sort(pages.rows)
-        memory -= LEFT_OUT_BYTES * len(order)
         advance = start("deciding", len(order))
 
         def decide() -> Iterator[PlacedDecision]:
-            for decided in decide_pages(pages, order, before, matcher, profiles, kept, memory):
+            for decided in decide_pages(pages, order, before, matcher, profiles, output):
                 codes[pages.rows[decided.place]] = VERDICTS.index(decided.verdict)
                 if decided.representative is not None:
                     duplicates[pages.rows[decided.representative]] += 1
@@ -201,4 +194,4 @@ def _decide(
                 advance(1)
 
         write_clusters(output / CLUSTERS, rows, pages, decide(), "" if existing is None else str(existing.path))
-    return Decided(codes, duplicates, rules)
+    return codes, duplicates, rules

@@ -37,9 +37,6 @@ VERDICTS = tuple(Verdict)
 Codes = NDArray[np.uint8]
 """For each row, the index of its verdict in :data:`VERDICTS`."""
 
-LEFT_OUT_BYTES = 48
-"""Bytes of memory that a page that is left out takes."""
-
 _KEPT_ROWS, _GROUP_ROWS = 10_000, 50_000  # of a row group
 _LEFT_OUT = arrow_schema(
     "place long, kept long, address string, verdict string, rule string, distance short, resemblance float, coverage float"

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
-from typing import TYPE_CHECKING
+from typing import Any
 
 import click
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
@@ -19,7 +18,6 @@ from crawler_dedup.cli.terminal import (
     make_table,
     print_error,
     print_json,
-    print_note,
     printable,
     quantity,
 )
@@ -27,21 +25,31 @@ from crawler_dedup.config import Config
 from crawler_dedup.config.settings import default_scope, scope_of
 from crawler_dedup.index import opening
 from crawler_dedup.index.location import Location
-from crawler_dedup.index.records import Record
-from crawler_dedup.inspection.comparison import Comparison, Lack, PairSites, compare_pages, find_sites, inspect_stored
-from crawler_dedup.inspection.fetching import FetchedPage, as_fetched, is_address, load_page
-from crawler_dedup.inspection.inspectedpage import RuleResult, inspect_page
-from crawler_dedup.journal.entry import Entry
+from crawler_dedup.inspection.comparison import Lack, PairSites, find_lacks, find_sites, swap_pages
+from crawler_dedup.inspection.fetching import load_page
+from crawler_dedup.inspection.inspectedpage import (
+    InspectedPage,
+    RuleResult,
+    apply_rules,
+    compare_signatures,
+    inspect_page,
+)
+from crawler_dedup.rules.sites import is_list
+from crawler_dedup.rules.table import decide
 from crawler_dedup.signedpage import SignedPage
 from crawler_dedup.signing.signer import Signer, config_from_spec
-from crawler_dedup.signing.text import unpack_text
 from crawler_dedup.urls import without_credentials
 
-if TYPE_CHECKING:
-    from crawler_dedup.warc.droppedpage import DroppedPage
-
-CHANGED = "The kept page was stored again since then, and may have changed; it is shown as it is now."
+_CHANGED = "The kept page was stored again since then, and may have changed; it is shown as it is now."
 _SHOWN_BLOCKS = 10
+_ROWS = {
+    "address": "url",
+    "title": "title",
+    "characters of main text": "chars",
+    "different features": "features",
+    "outlinks": "links",
+    "signature": "signature",
+}
 
 
 @click.command()
@@ -90,44 +98,51 @@ def compare(  # noqa: PLR0913, PLR0917  (each is an option of the command)
     signer = Signer(config)
     # Without addresses, the pages are on two different hosts: nothing is known about their sites.
     addresses = new_url or "http://new.invalid/", kept_url or new_url or "http://kept.invalid/"
-    loaded = [
-        _load_stored(source, target) or load_page(source, url, config.max_bytes)
-        for source, url in zip((new, kept), addresses, strict=True)
-    ]
+    loaded = [load_page(source, url, config.max_bytes) for source, url in zip((new, kept), addresses, strict=True)]
     scope = "" if target is None else scope or default_scope(config)
     new_page, kept_page = (
         inspect_page(signer, page.url, page.body, page.encoding, scope=scope_of(page.url, scope)) for page in loaded
     )
     named_pages = (without_credentials(new), new_page.page), (without_credentials(kept), kept_page.page)
-    unsigned = [f"{source}: {page.unsigned}" for source, page in named_pages if page.unsigned]
-    if unsigned:
+    if unsigned := [f"{source}: {page.unsigned}" for source, page in named_pages if page.unsigned]:
         print_error("; ".join(unsigned))
     sites = PairSites() if target is None else _find_sites(target, new_page.page, kept_page.page)
     pair = sites.pair_up(new_page.page, kept_page.page, signer)
-    comparison = compare_pages(new_page, kept_page, pair, brief=brief)
+    rules = apply_rules(pair)
+    rule, is_duplicate = (None, None) if unsigned else decide(pair)
+    kept_lacks = find_lacks(new_page, pair, kept_page)
+    new_lacks = find_lacks(kept_page, swap_pages(pair, kept_page), new_page)
+    fields = {
+        "new": _page_fields(new_page, brief=brief),
+        "kept": _page_fields(kept_page, brief=brief),
+        "duplicate": is_duplicate,
+        "rule": rule,
+        "distance": None if unsigned else pair.distance,
+        "signatures": compare_signatures(pair),
+        "kept_lacks": kept_lacks,
+        "new_lacks": new_lacks,
+        "same_links": None if unsigned else pair.same_links,
+        "snapshot": pair.new_site.number,
+        "kept_snapshot": pair.kept_site.number,
+        "rules": rules,
+    }
     if json:
-        print_json("comparison", [comparison])
+        print_json("comparison", [fields])
     else:
         console = make_console()
         if not brief:
             print_side_by_side(console, new_page.text, kept_page.text, folded=False)
-        print_comparison(console, comparison)
+        console.print(_figures(fields))
+        console.print(_rules(rules))
+        if not unsigned:
+            console.print(_describe_lacks("kept", kept_lacks))
+            console.print(_describe_lacks("new", new_lacks))
+        console.print("The first rule with an answer decides (→). A crawl does not ask the rules below it.")
         if target is not None:
             click.echo(sites.source)
         if not unsigned:
-            click.echo(f"{'duplicate' if comparison.duplicate else 'different'}: {comparison.rule}")
-    raise click.exceptions.Exit({True: 0, False: 1, None: 2}[comparison.duplicate])
-
-
-def _load_stored(url: str, target: Target | None) -> FetchedPage | None:
-    """Return the page at *url* as it was when a crawl last dropped it, if that is stored beside the index."""
-    if target is None or not is_address(url):
-        return None
-    dropped = target.find_stored(lambda drop: drop.url).find(without_credentials(url))
-    if dropped is None:
-        return None
-    print_note(f"{dropped.drop.url} is read from the WARC files, as it was on {dropped.drop.time}.")
-    return as_fetched(dropped)
+            click.echo(f"{'duplicate' if is_duplicate else 'different'}: {rule}")
+    raise click.exceptions.Exit({True: 0, False: 1, None: 2}[is_duplicate])
 
 
 def _config_of(target: Target) -> Config:
@@ -140,63 +155,35 @@ def _find_sites(target: Target, new: SignedPage, kept: SignedPage) -> PairSites:
         return find_sites(pages, target.journals, new.scope, new.url, kept.url)
 
 
-def print_comparison(console: Console, comparison: Comparison) -> None:
-    """Print how two pages agree: figures, the answer of every rule, and what each page lacks."""
-    console.print(_figures(comparison))
-    console.print(_rules(comparison.rules))
-    if comparison.rule is not None:
-        console.print(describe_lacks("kept", comparison.kept_lacks))
-        console.print(describe_lacks("new", comparison.new_lacks))
-    console.print("The first rule with an answer decides (→). A crawl does not ask the rules below it.")
+def _page_fields(inspected: InspectedPage, *, brief: bool) -> dict[str, Any]:
+    page = inspected.page
+    return {
+        "url": page.url,
+        "title": page.title,
+        "kind": page.kind.name.lower(),
+        "unsigned": page.unsigned,
+        "chars": page.chars,
+        "features": page.features,
+        "links": page.link_count,
+        "is_list": is_list(page),
+        "signature": f"{page.signature:016x}",
+        "text": None if brief else inspected.text,
+    }
 
 
-def print_difference(
-    entry: Entry,
-    record: Record | None,
-    dropped: DroppedPage | None,
-    signer: Signer,
-    sites: PairSites,
-    not_stored: str,
-) -> None:
-    """Print how a dropped page and its representative differ, as far as one or both are stored; else *not_stored*.
-
-    Args:
-        record: the representative; ``None``: it is not kept.
-        dropped: the dropped page; ``None``: it is in no WARC file.
-    """
-    new, kept = unpack_text(entry.text), unpack_text(record.page.text) if record else ""
-    if record is not None and dropped is not None:
-        page, lacks = inspect_stored(dropped, record.page, signer, sites)
-        new = page.text
-    elif not (new and kept):
-        click.echo(not_stored)
-        return
-    if record is not None and record.filed > entry.seconds:
-        click.echo(CHANGED)
-    console = make_console()
-    if kept:
-        print_side_by_side(console, new, kept, folded=True)
-    if dropped is not None:
-        console.print(describe_lacks("kept", lacks, is_stored=False))
-
-
-def _figures(comparison: Comparison) -> Table:
+def _figures(fields: Mapping[str, Any]) -> Table:
     table = make_table("", "new", "kept")
-    both_pages = (comparison.new, comparison.kept)
-    table.add_row("address", *(Text(printable(page.url)) for page in both_pages))
-    table.add_row("title", *(Text(printable(page.title)) for page in both_pages))
-    table.add_row("kind", *(page.unsigned or page.kind for page in both_pages))
-    table.add_row("characters of main text", *(str(page.chars) for page in both_pages))
-    table.add_row("different features", *(str(page.features) for page in both_pages))
-    table.add_row("outlinks", *(str(page.links) for page in both_pages))
-    table.add_row("a list", *(_yes_or_no(page.is_list) for page in both_pages))
-    table.add_row("signature", *(page.signature for page in both_pages))
-    if comparison.rule is None:
+    both_pages = (fields["new"], fields["kept"])
+    for name, column in _ROWS.items():
+        table.add_row(name, *(Text(printable(str(page[column]))) for page in both_pages))
+    table.add_row("kind", *(page["unsigned"] or page["kind"] for page in both_pages))
+    table.add_row("a list", *(_yes_or_no(page["is_list"]) for page in both_pages))
+    if fields["rule"] is None:
         return table
     table.add_section()
-    table.add_row("distance", "–" if comparison.distance is None else str(comparison.distance))
-    table.add_row("same links", _yes_or_no(comparison.same_links))
-    signatures = comparison.signatures
+    table.add_row("distance", "–" if fields["distance"] is None else str(fields["distance"]))
+    table.add_row("same links", _yes_or_no(fields["same_links"]))
+    signatures = fields["signatures"]
     if signatures is not None:
         table.add_section()
         table.add_row("scheme", Text(printable(signatures.scheme)))
@@ -212,7 +199,27 @@ def _yes_or_no(answer: bool | None) -> str:
     return "yes" if answer else "no"
 
 
-def describe_lacks(name: str, lacks: Sequence[Lack], *, is_stored: bool = True) -> Text:
+def print_drop(
+    new: str, kept: str, lacks: Sequence[Lack] | None, *, has_changed: bool, is_stored: bool = False
+) -> None:
+    """Print how a dropped page and its representative differ.
+
+    Args:
+        kept: the main text of the representative; ``""`` if it is not known.
+        lacks: what the representative lacks; ``None`` if that is not known.
+        has_changed: whether the representative was stored again since the drop.
+        is_stored: whether the whole representative is known.
+    """
+    if has_changed:
+        click.echo(_CHANGED)
+    console = make_console()
+    if kept:
+        print_side_by_side(console, new, kept, folded=True)
+    if lacks is not None:
+        console.print(_describe_lacks("kept", lacks, is_stored=is_stored))
+
+
+def _describe_lacks(name: str, lacks: Sequence[Lack], *, is_stored: bool = True) -> Text:
     """Return what the page *name* (new or kept) lacks of the other: blocks that count in a line each, others by reason.
 
     Args:

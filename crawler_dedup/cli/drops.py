@@ -1,4 +1,4 @@
-"""``crawler-dedup drops``: list the pages that were dropped, or would have been dropped."""
+"""``crawler-dedup drops`` and ``groups``: list the pages that were dropped, or would have been; group them by content."""
 
 from __future__ import annotations
 
@@ -22,14 +22,21 @@ from crawler_dedup.cli.journals import (
     print_damage,
 )
 from crawler_dedup.cli.options import json_option
-from crawler_dedup.cli.progress import progress_bars
 from crawler_dedup.cli.project import TargetOptions, read_config, target_options
-from crawler_dedup.cli.terminal import iso_time, make_console, make_table, print_json, printable, quantity
+from crawler_dedup.cli.terminal import (
+    iso_time,
+    make_console,
+    make_table,
+    print_json,
+    printable,
+    progress_bars,
+    quantity,
+)
 from crawler_dedup.journal.entry import Entry
 from crawler_dedup.journal.reader import Journals, format_period, read_entries, sample
 
 if TYPE_CHECKING:
-    from crawler_dedup.inspection.droptable import DropCounts, RunDrops, SelectedDrops
+    from crawler_dedup.inspection.droptable import RunDrops, SelectedDrops
 
 
 @click.command()
@@ -144,30 +151,20 @@ def _describe_count(selected: SelectedDrops, size: int | None) -> str:
 
 
 def _print_summary(selected: SelectedDrops, size: int) -> None:
-    """Print a table for each kind of count; of runs and of dry runs the latest *size*."""
+    """Print a table for each kind of count; of runs the latest *size*."""
     console = make_console()
-    is_either = not selected.drops or 0 < selected.marked < selected.drops
-    column = "dropped or marked" if is_either else "marked" if selected.marked else "drops"
-    all_runs = selected.count_by_run()
-    of_runs = "dropped or marked" if selected.marked and any(run.is_dry for run in all_runs) else column
-    for is_dry, noun in ((False, "runs"), (True, "dry runs")):
-        if runs := [run for run in all_runs if run.is_dry is is_dry]:
-            if len(runs) > size:
-                console.print(f"The latest {size:,} of {len(runs):,} {noun}:")
-            elif is_dry:
-                console.print("Dry runs:")
-            console.print(_runs_table(runs[-size:], "marked" if is_dry else of_runs))
-    if len(selected.earlier_runs):
-        console.print("Earlier runs, before the index was emptied (not counted in the other tables):")
-        console.print(_runs_table(selected.count_by_run(earlier=True)[-size:], "dropped or marked"))
-    if not selected.drops:
-        return
-    pages = "drops" if not selected.marked else f"{column} pages"
-    for name, noun, most in _counts(size):
+    runs = selected.count_by_run()
+    if len(runs) > size:
+        console.print(f"The latest {size:,} of {len(runs):,} runs:")
+    console.print(_runs_table(runs[-size:]))
+    for name, noun, most in _counts(size) if selected.drops else ():
         counts, total = selected.count_by(name, most)
         if total > len(counts):
-            console.print(f"The {len(counts):,} of {total:,} {noun} with the most {pages}:")
-        console.print(_table(name, column, counts, selected.drops))
+            console.print(f"The {len(counts):,} of {total:,} {noun} with the most duplicates:")
+        table = make_table(name, right=("duplicates", "share"))
+        for value, number in counts:
+            table.add_row(Text(printable(value) or "(none)"), f"{number:,}", f"{number / selected.drops:.1%}")
+        console.print(table)
     if selected.marked:
         console.print(f"Marked as duplicates, and passed: {quantity(selected.marked, 'page')}.")
 
@@ -177,18 +174,25 @@ def _counts(size: int) -> Sequence[tuple[str, str, int]]:
     return ("rule", "rules", -1), ("host", "hosts", size), ("duplicate_of", "kept pages", size)
 
 
+def _runs_table(runs: Iterable[RunDrops]) -> Table:
+    table = make_table("run", "spider", "time", "", right=("duplicates",))
+    for run in runs:
+        spiders, period = ", ".join(sorted(run.period.spiders)), format_period(run.period.first, run.period.last)
+        notes = {"dry run": run.is_dry, "before the index was emptied, counted here only": run.is_before_emptying}
+        note = "; ".join(text for text, holds in notes.items() if holds)
+        table.add_row(Text(printable(run.run)), Text(printable(spiders)), period, note, f"{run.drops:,}")
+    return table
+
+
 def _print_json_summary(selected: SelectedDrops, size: int) -> None:
     """Print the JSON Lines of a summary."""
-    for earlier in (True, False):
-        print_json(
-            "run", (_run_fields(run, is_before_emptying=earlier) for run in selected.count_by_run(earlier=earlier))
-        )
+    print_json("run", map(_run_fields, selected.count_by_run()))
     for name, _, most in _counts(size):
         counts, _ = selected.count_by(name, most)
         print_json("drop_count", ({"by": name, "value": value, "drops": drops} for value, drops in counts))
 
 
-def _run_fields(run: RunDrops, *, is_before_emptying: bool) -> dict[str, Any]:
+def _run_fields(run: RunDrops) -> dict[str, Any]:
     return {
         "run": run.run,
         "first": iso_time(run.period.first),
@@ -196,21 +200,37 @@ def _run_fields(run: RunDrops, *, is_before_emptying: bool) -> dict[str, Any]:
         "spiders": sorted(run.period.spiders),
         "drops": run.drops,
         "is_dry": run.is_dry,
-        "is_before_emptying": is_before_emptying,
+        "is_before_emptying": run.is_before_emptying,
     }
 
 
-def _runs_table(runs: Sequence[RunDrops], column: str) -> Table:
-    table = make_table("run", "spider", "time", right=(column,))
-    for run in runs:
-        spiders = ", ".join(sorted(run.period.spiders))
-        period = format_period(run.period.first, run.period.last)
-        table.add_row(Text(printable(run.run)), Text(printable(spiders)), period, f"{run.drops:,}")
-    return table
+@click.command()
+@click.option("--json", "--jsonl", "json", is_flag=True, help="Print JSON Lines: one JSON object per line.")
+@target_options
+def groups(*, json: bool, options: TargetOptions) -> None:
+    """List the pages that have the same content.
 
+    The lines below a kept page are the addresses of its duplicates. They come from the journal of all runs since a
+    crawl last emptied the index (DEDUP_FRESH). A dropped page that was kept later is left out. INDEX is the directory
+    of the index, or its address on a server; without it, the index of this Scrapy project is used.
 
-def _table(name: str, column: str, counts: DropCounts, drops: int) -> Table:
-    table = make_table(name, right=(column, "share"))
-    for value, number in counts:
-        table.add_row(Text(printable(value) or "(none)"), f"{number:,}", f"{number / drops:.1%}")
-    return table
+    \b
+    Examples:
+      crawler-dedup groups
+      crawler-dedup groups --jsonl > groups.jsonl
+    """
+    from crawler_dedup.index.opening import open_index  # noqa: PLC0415  (loads numpy)
+    from crawler_dedup.inspection.droptable import DropTable  # noqa: PLC0415
+
+    target = options.find(needs_journal=True)
+    with closing(DropTable(None)) as table:
+        with progress_bars() as start, closing(open_index(target.index)) as pages:
+            table.read(pages, target.journals, start)
+        print_damage(table.damaged)
+        if json:
+            print_json("group", map(vars, table.groups()))
+        else:
+            for group in table.groups():
+                click.echo(printable(group.url))
+                for each in group.duplicates:
+                    click.echo(f"  ← {printable(each['url'])}  ({printable(each['rule'])})")

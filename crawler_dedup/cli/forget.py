@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Collection, Iterator
 from contextlib import closing, contextmanager
 from functools import partial
+from math import inf
 from pathlib import Path
 
 import click
 
-from crawler_dedup.cli.journals import choose_run, describe_crawl, describe_decision, describe_time, print_damage
-from crawler_dedup.cli.options import json_option, parse_duration
-from crawler_dedup.cli.progress import progress_bars
+from crawler_dedup.cli.journals import choose_run, print_damage
+from crawler_dedup.cli.options import json_option, last_option, parse_time, run_option
 from crawler_dedup.cli.project import Target, TargetOptions, target_options
-from crawler_dedup.cli.terminal import print_json, printable, quantity
+from crawler_dedup.cli.terminal import print_json, printable, progress_bars, quantity
 from crawler_dedup.index import opening
 from crawler_dedup.index.index import Index
 from crawler_dedup.index.records import Record
@@ -36,14 +35,14 @@ RecordTest = Callable[[Record], bool]
 @click.command()
 @click.option("--url", metavar="URL", default="", help="The page with this address.")
 @click.option("--host", metavar="HOST", default="", help="Pages of this host.")
-@click.option("--older-than", metavar="AGE", default="", help="Pages added to the index longer ago than this: 90d, 2w.")
-@click.option("--last", is_flag=True, help="Pages that the latest run has added: the one that began last.")
 @click.option(
-    "--run",
-    metavar="RUN",
+    "--older-than",
+    metavar="TIME",
     default="",
-    help="Pages added by this run: its number, as `index stats` prints it (00c4f1a2).",
+    help="Pages added to the index before TIME: an age (90d, 2w), or a time in UTC (2026-11-21).",
 )
+@last_option
+@run_option
 @click.option(
     "--export",
     type=click.Path(dir_okay=False, path_type=Path),
@@ -116,25 +115,13 @@ def forget(
 
 def _record_test(older_than: str, url: str, host: str, run: str) -> RecordTest:
     """Return a test that is true for the records to which all given options apply."""
-    tests: list[RecordTest] = []
-    if older_than:
-        time_limit = _time_before(older_than)
-        tests.append(lambda record: record.filed < time_limit)
-    if url:
-        tests.append(lambda record: record.page.url == url)
-    if host:
-        tests.append(lambda record: is_of_host(record.page.url, host))
-    if run:
-        number = int(run, 16)
-        tests.append(lambda record: record.run == number)
-    return lambda record: all(test(record) for test in tests)
-
-
-def _time_before(older_than: str) -> float:
-    seconds = parse_duration(older_than)
-    if seconds is None:
-        raise click.BadParameter(f"{older_than!r} is not a duration; write 90d, 12h, 30m or 2w.")
-    return time.time() - seconds
+    time_limit = parse_time(older_than).timestamp() if older_than else inf
+    return lambda record: (
+        record.filed < time_limit
+        and (not url or record.page.url == url)
+        and (not host or is_of_host(record.page.url, host))
+        and (not run or record.run == int(run, 16))
+    )
 
 
 @contextmanager
@@ -177,8 +164,7 @@ def _print_drop(last: Entry) -> None:
     action = "dropped" if last.event == "drop" else "marked"
     url = printable(last.url)
     click.echo(
-        f"It was {action} as a duplicate of {printable(last.duplicate_of)}:\n"
-        f"  {describe_decision(last)}; {describe_time(last)}, {describe_crawl(last)}\n"
+        f"It was {action} as a duplicate of {printable(last.duplicate_of)}; `crawler-dedup why {url}` says why.\n"
         f"If this is wrong, `crawler-dedup restore {url}` lets the next crawl request the page again, and it is"
         f" never dropped again. `crawler-dedup separate {url} {printable(last.duplicate_of)}` is for this pair"
         " only: when the page is crawled again, it may be dropped as a duplicate of another page.\n"

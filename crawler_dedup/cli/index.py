@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import multiprocessing
-import signal
 from collections.abc import Mapping, Sequence
 from contextlib import closing
-from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
@@ -17,15 +14,14 @@ from rich.text import Text
 
 from crawler_dedup import transfer
 from crawler_dedup.cli.options import index_argument, json_option
-from crawler_dedup.cli.progress import progress_bars
 from crawler_dedup.cli.project import find_index
 from crawler_dedup.cli.terminal import (
-    OUT_OF_MEMORY,
     format_time,
     iso_time,
     make_console,
     make_table,
     print_json,
+    progress_bars,
     quantity,
 )
 from crawler_dedup.config import Config
@@ -40,7 +36,8 @@ from crawler_dedup.inspection.journaltable import JournalTable
 from crawler_dedup.rules.counts import can_read
 from crawler_dedup.signing.lookup import Lookup, lookup_of
 from crawler_dedup.signing.signer import config_from_spec
-from crawler_dedup.system.processes import interrupts_blocked
+from crawler_dedup.system.callbacks import ignore_progress
+from crawler_dedup.system.processes import ProcessDied, map_in_processes, raise_if_stopped
 from crawler_dedup.transfer import Export
 
 _MAX_ROWS = 20
@@ -78,19 +75,17 @@ def stats(index: Location | None, json: bool) -> None:
 
 
 def _index_fields(opened: Index) -> dict[str, Any]:
-    header, figures, sites = opened.read_header(), opened.measure(), opened.measure_sites()
+    header, sites = opened.read_header(), [(site.number > 0, site.size) for site in opened.sites()]
     return {
         "entries": len(opened),
         "format": header.format,
         "spec": header.spec,
         "libraries": header.libraries,
         "disk_bytes": opened.stored_bytes,
-        "free_share": 1 - figures.used_pages / figures.pages if figures else None,
-        "readers": figures.readers if figures else None,
         "open_claims": 0,
-        "sites": sites.sites,
-        "known_sites": sites.known,
-        "site_bytes": sites.content_bytes,
+        "sites": len(sites),
+        "known_sites": sum(is_known for is_known, _ in sites),
+        "site_bytes": sum(size for _, size in sites),
     }
 
 
@@ -101,13 +96,10 @@ def _table(fields: Mapping[str, Any], scopes: Sequence[tuple[str, int]], runs: S
     for name, value in {"format": str(fields["format"]), **fields["spec"], **fields["libraries"]}.items():
         table.add_row(Text(name), Text(value))
     table.add_section()
-    is_file = fields["readers"] is not None
-    table.add_row("on disk" if is_file else "in memory", decimal(stored_bytes))
-    if entries:
-        table.add_row("bytes per page", f"{stored_bytes / entries:,.0f}")
-    if is_file:
-        table.add_row("free in the file", f"{fields['free_share']:.0%}")
-        table.add_row("readers", str(fields["readers"]))
+    if stored_bytes is not None:
+        table.add_row("on disk", decimal(stored_bytes))
+        if entries:
+            table.add_row("bytes per page", f"{stored_bytes / entries:,.0f}")
     table.add_row("pages not handled yet", f"{fields['open_claims']:,}")
     sites = f"{fields['sites']:,}, {fields['known_sites']:,} of them with a snapshot; {decimal(fields['site_bytes'])}"
     table.add_row("sites", sites)
@@ -144,10 +136,12 @@ def verify(index: Location | None, json: bool) -> None:
     directory = _find_directory(index)
     try:
         find_index(directory)
+        # In another process, because LMDB can crash on a damaged file. With a single job it would be this one.
+        (problems,) = map_in_processes(_verify, [directory], 2, ignore_progress)
+    except ProcessDied:
+        problems = ["The index is damaged: the process that has read it crashed, or was ended from outside."]
     except IndexDamaged as error:
         problems = [str(error)]
-    else:
-        problems = _verify_in_child(directory)
     if json:
         print_json("index_problem", ({"message": message} for message in problems))
     else:
@@ -157,47 +151,19 @@ def verify(index: Location | None, json: bool) -> None:
     raise click.exceptions.Exit(1 if problems else 0)
 
 
-def _verify_in_child(directory: Path) -> list[str]:
-    """Return messages about the damage of an index.
-
-    This is done in another process, because LMDB can crash on a damaged file.
-    """
-    context = multiprocessing.get_context("spawn")
-    receiver, sender = context.Pipe(duplex=False)
-    child = context.Process(target=_verify_and_send, args=(directory, sender))
-    with interrupts_blocked():
-        child.start()
-    sender.close()
-    try:
-        problems: list[str] | DedupError | OSError = receiver.recv()
-    except EOFError:
-        child.join()
-        code = child.exitcode or 0
-        cause = signal.Signals(-code).name if code < 0 else f"exit status {code}"
-        problems = [f"The index is damaged: reading it crashed ({cause})."]
-    except KeyboardInterrupt:
-        child.terminate()
-        raise
-    finally:
-        child.join()
-    if isinstance(problems, Exception):
-        raise problems
-    return problems
-
-
-def _verify_and_send(directory: Path, sender: Connection) -> None:
-    problems: list[str] | DedupError | OSError
+def _verify(directory: Path) -> list[str]:
+    """Return messages about the damage of an index."""
     try:
         with closing(DirectoryIndex.attach(directory)) as opened, progress_bars() as start:
-            advance = start("verifying", opening.count_entries(opened))
-            problems = opened.verify(_filing_of(opened.header.spec), advance)
+            show = start("verifying", opening.count_entries(opened))
+
+            def advance(entries: int) -> None:
+                raise_if_stopped()
+                show(entries)
+
+            return opened.verify(_filing_of(opened.header.spec), advance)
     except IndexDamaged as error:
-        problems = [str(error)]
-    except (DedupError, OSError) as error:
-        problems = error
-    except MemoryError:
-        problems = DedupError(OUT_OF_MEMORY)
-    sender.send(problems)
+        return [str(error)]
 
 
 def _filing_of(spec: Mapping[str, str]) -> Lookup:

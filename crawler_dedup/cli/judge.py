@@ -10,8 +10,7 @@ from pathlib import Path
 import click
 from rich.prompt import Prompt
 
-from crawler_dedup.cli.compare import CHANGED, describe_lacks, print_difference
-from crawler_dedup.cli.diff import print_side_by_side
+from crawler_dedup.cli.compare import print_drop
 from crawler_dedup.cli.evaluate import format_share
 from crawler_dedup.cli.journals import (
     WantedDrops,
@@ -23,15 +22,13 @@ from crawler_dedup.cli.journals import (
     print_damage,
 )
 from crawler_dedup.cli.options import answers_option
-from crawler_dedup.cli.progress import progress_bars
 from crawler_dedup.cli.project import JUDGED, TargetOptions, target_options
-from crawler_dedup.cli.terminal import make_console, printable, quantity
+from crawler_dedup.cli.terminal import printable, progress_bars, quantity
 from crawler_dedup.errors import DedupError
 from crawler_dedup.evaluation.answers import Answers
 from crawler_dedup.inspection.droptable import Drop, SelectedDrops
 from crawler_dedup.journal.reader import Journals, Selection, read_entries, sample
-from crawler_dedup.review.review import Review
-from crawler_dedup.review.sides import read_main_text
+from crawler_dedup.review.review import Review, read_main_text
 from crawler_dedup.system.extras import require_extra
 
 _NOT_STORED = (
@@ -126,16 +123,16 @@ def _show(drop: Drop, review: Review, *, fetches: bool) -> None:
     click.echo(
         f"  The kept page: “{printable(drop.kept_title or '')}”" if is_kept else "  That page is no longer kept."
     )
-    if not (fetches and _fetch(drop, review)):
-        record, dropped, sites = review.find_stored(drop)
-        print_difference(drop.entry, record, dropped, review.signer, sites, _NOT_STORED)
+    if fetches:
+        _fetch(drop, review)
+    new, kept = review.contents(drop)
+    has_lacks = bool(new.html) and (bool(kept.html) or is_kept)
+    if not (has_lacks or (new and kept)):
+        click.echo(_NOT_STORED)
         return
-    if drop.has_changed:
-        click.echo(CHANGED)
-    console = make_console()
-    new, kept = (read_main_text(content, review.signer) for content in review.contents(drop))
-    print_side_by_side(console, new, kept, folded=True)
-    console.print(describe_lacks("kept", review.find_lacks(drop)))
+    new_text, kept_text = (read_main_text(page, review.signer) for page in (new, kept))
+    lacks = review.find_lacks(drop) if has_lacks else None
+    print_drop(new_text, kept_text, lacks, has_changed=drop.has_changed, is_stored=bool(kept.html))
 
 
 def _fetch(drop: Drop, review: Review) -> bool:

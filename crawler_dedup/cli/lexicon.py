@@ -9,25 +9,21 @@ from pathlib import Path
 import click
 
 from crawler_dedup.cli.options import output_file_option, settings_option
-from crawler_dedup.cli.progress import progress_bars
 from crawler_dedup.cli.project import read_config
+from crawler_dedup.cli.terminal import progress_bars
 from crawler_dedup.errors import BeyondLimits, DedupError
 from crawler_dedup.index.opening import has_index, open_index
 from crawler_dedup.signing.lexicon import build as build_lexicon
 from crawler_dedup.signing.signer import Signer
 from crawler_dedup.signing.text import Text, unpack_text
 from crawler_dedup.system.files import read_maybe_gzipped
-
-_HTML = (".html", ".htm", ".html.gz", ".htm.gz")
-_PLAIN = (".txt", ".txt.gz")
-_SNIFFED = 1024
-_UTF_16 = (b"\xff\xfe", b"\xfe\xff")
+from crawler_dedup.works.documents import Document, list_documents, read_document
 
 
 def read_texts(source: Path, signer: Signer) -> Iterator[Text]:
-    """Yield every main text in *source*: a directory with an index, or a folder of HTML and text files, gzipped or not.
+    """Yield every main text in *source*: a directory with an index, or a folder of documents, gzipped or not.
 
-    Pages without a main text, and pages beyond a limit of the settings, are left out.
+    Pages without a main text, beyond a limit of the settings or that cannot be read are left out.
 
     Raises:
         DedupError: *source* holds no main text.
@@ -44,37 +40,20 @@ def read_texts(source: Path, signer: Signer) -> Iterator[Text]:
             yield text
     if not count:
         raise DedupError(
-            f"{source} has no main texts. It must be a folder of HTML or text files, or an index that was made with"
-            " DEDUP_STORE_TEXT = True."
+            f"{source} has no main texts. It must be a folder of HTML, text, Markdown or EPUB files, or an index that was"
+            " made with DEDUP_STORE_TEXT = True."
         )
 
 
-def _read_main_text(path: Path, signer: Signer) -> str:
-    """Return the main text of an HTML file, or the content of a text file (UTF-8).
-
-    Raises:
-        DedupError: the file cannot be read.
-        BeyondLimits: the file is larger than the settings allow.
-    """
-    name = path.name.lower()
-    content = read_maybe_gzipped(path, signer.config.max_bytes + 1)
-    if len(content) > signer.config.max_bytes:
-        raise BeyondLimits("too many bytes")
-    if name.endswith(_PLAIN):
-        try:
-            return content.decode("utf-8-sig")
-        except UnicodeDecodeError:
-            raise DedupError(f"{path} is not text in UTF-8.") from None
-    if b"\0" in content[:_SNIFFED] and not content.startswith(_UTF_16):
-        raise DedupError(f"{path} is not HTML.")
-    return signer.main_text(content)
-
-
 def _in_folder(folder: Path, signer: Signer) -> Iterator[str]:
-    for path in sorted(folder.rglob("*")):
-        if path.name.lower().endswith(_HTML + _PLAIN) and path.is_file():
-            with suppress(BeyondLimits):
-                yield _read_main_text(path, signer)
+    def read_page(content: bytes) -> Document:
+        return Document(signer.main_text(content))
+
+    for path in list_documents(folder):
+        content = read_maybe_gzipped(path, signer.config.max_bytes + 1)
+        if len(content) <= signer.config.max_bytes:
+            with suppress(DedupError):
+                yield read_document(str(path), content, read_page).text
 
 
 def _in_index(directory: Path) -> Iterator[str]:
@@ -89,8 +68,9 @@ def _in_index(directory: Path) -> Iterator[str]:
 def build(source: Path, output: Path, settings: Sequence[str]) -> None:
     """Count the documents that contain each word.
 
-    SOURCE is a folder of HTML or text files, or an index that was made with DEDUP_STORE_TEXT = True. The counts are written
-    to a file, which a scheme that weighs words by their rarity reads: DEDUP_SCHEME = "imatch lexicon=FILE", for example.
+    SOURCE is a folder of HTML, text, Markdown or EPUB files, or an index that was made with DEDUP_STORE_TEXT = True. The
+    counts are written to a file, which a scheme that weighs words by their rarity reads: DEDUP_SCHEME = "imatch
+    lexicon=FILE", for example.
 
     \b
     Examples:

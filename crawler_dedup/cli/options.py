@@ -5,15 +5,19 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from datetime import UTC, datetime, timedelta
 from functools import reduce, wraps
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 import click
 
 from crawler_dedup.urls import text_without_credentials
+
+if TYPE_CHECKING:
+    from scrapy.settings import Settings
 
 Option = Callable[[Callable[..., Any]], Callable[..., Any]]
 
@@ -63,7 +67,7 @@ jobs_option = click.option(
 )
 json_option = click.option("--json", is_flag=True, help="Print JSON Lines: one JSON object per line.")
 run_option = click.option(
-    "--run", metavar="RUN", default="", help="Only this run: its number, as `drops --summary` prints it (00c4f1a2)."
+    "--run", metavar="RUN", default="", help="Only this run: its number, as `index stats` prints it (00c4f1a2)."
 )
 last_option = click.option("--last", is_flag=True, help="Only the latest run: the one that began last.")
 
@@ -126,25 +130,80 @@ def parse_pairs(words: Sequence[str], noun: str, example: str) -> dict[str, str]
     return dict(word.split("=", 1) for word in words)
 
 
-def parse_duration(text: str) -> float | None:
-    """Return the seconds of ``90d``, ``12h`` or ``2w``; ``None`` if *text* is no duration."""
-    match = re.fullmatch(r"(\d+(?:\.\d+)?)([smhdw])", text.strip())
-    return float(match[1]) * _SECONDS[match[2]] if match else None
-
-
 def parse_time(text: str) -> datetime:
     """Return the time that ``2026-11-21T18:00`` (in UTC if it has no zone) or ``3d`` (before now) names, in UTC.
 
     Raises:
         click.BadParameter: *text* is neither a time nor a duration.
     """
-    seconds = parse_duration(text)
+    duration = re.fullmatch(r"(\d+(?:\.\d+)?)([smhdw])", text.strip())
     try:
-        if seconds is not None:
-            return datetime.now(UTC) - timedelta(seconds=seconds)
+        if duration:
+            return datetime.now(UTC) - timedelta(seconds=float(duration[1]) * _SECONDS[duration[2]])
         time = datetime.fromisoformat(text.removesuffix("Z"))
         return time.astimezone(UTC) if time.tzinfo else time.replace(tzinfo=UTC)
     except (ValueError, OverflowError):
         raise click.BadParameter(
             f"{text!r} is neither a time (2026-11-21T18:00) nor a duration (2h, 3d, 1w)."
         ) from None
+
+
+@dataclass(frozen=True)
+class Feeds:
+    """The values of :data:`feed_options`: files to append to, and files to replace."""
+
+    output: Sequence[str]
+    replaced: Sequence[str]
+
+    def __bool__(self) -> bool:
+        return bool(self.output or self.replaced)
+
+    @property
+    def use_stdout(self) -> bool:
+        """Whether pages are written to stdout."""
+        return "-" in (*self.output, *self.replaced)
+
+    def add_to(self, settings: Settings) -> None:
+        """Add the feeds to those of the project, as Scrapy's own commands do.
+
+        Raises:
+            click.UsageError: an option has a wrong value.
+            OSError: a file cannot be written.
+        """
+        if not self:
+            return
+        from scrapy.exceptions import UsageError  # noqa: PLC0415  (slow to load)
+        from scrapy.utils.conf import feed_process_params_from_cli  # noqa: PLC0415
+
+        output, replaced = _with_format(self.output), _with_format(self.replaced)
+        try:
+            feeds = feed_process_params_from_cli(settings, output, overwrite_output=replaced)
+        except UsageError as error:
+            raise click.UsageError(str(error)) from None
+        for feed in feeds:
+            if not urlsplit(feed).scheme and "%" not in feed:  # the path of a file, and no template
+                path = Path(feed)
+                path.parent.mkdir(parents=True, exist_ok=True)
+                # A file that cannot be written is an error now, and not when the first page is kept.
+                path.open("ab").close()
+        settings.set("FEEDS", feeds, priority="cmdline")
+
+
+feed_options = gather_options(
+    "feeds",
+    Feeds,
+    click.option(
+        "-o",
+        "--output",
+        multiple=True,
+        metavar="FILE",
+        help="Append the items of the crawl to FILE (.jsonl, .csv, …; - for stdout).",
+    ),
+    click.option("-O", "--overwrite-output", "replaced", multiple=True, metavar="FILE", help="Replace FILE instead."),
+)
+"""Decorator that gives a command the argument ``feeds``, :class:`Feeds`."""
+
+
+def _with_format(files: Sequence[str]) -> list[str]:
+    """Return *files* with the format of ``-``, which means stdout."""
+    return ["-:jsonlines" if file == "-" else file for file in files]

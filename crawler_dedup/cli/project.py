@@ -1,20 +1,27 @@
-"""The Scrapy project around the working directory: its settings, its index and the journals of that index."""
+"""The Scrapy project around the working directory: its settings, its index and the journals; ``crawler-dedup settings``."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
+import textwrap
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import click
 
 from crawler_dedup.cli.options import gather_options, index_argument, journal_option, settings_option
 from crawler_dedup.cli.terminal import print_note
-from crawler_dedup.config import PREFIX, Config, nearest_settings
+from crawler_dedup.config import PREFIX, Config, nearest_settings, setting_name
+from crawler_dedup.config.settings import declared_types
+from crawler_dedup.config.values import describe_values
 from crawler_dedup.errors import ConfigError, DedupError
 from crawler_dedup.index.location import Location, find_location
-from crawler_dedup.inspection.stored import StoredPages, id_of
 from crawler_dedup.journal.reader import Journals
 from crawler_dedup.journal.writer import journal_path
+
+if TYPE_CHECKING:
+    from crawler_dedup.inspection.dropped import StoredPages
 
 JUDGED = "judged"
 """Folder in the directory of an index: the answers of ``crawler-dedup judge``."""
@@ -43,9 +50,11 @@ class Target:
         journal = journal_path(self.config.journal, self.directory)
         return self.directory if isinstance(self.index, Path) or journal is None else journal.parent
 
-    def find_stored(self, key: Callable[[Any], Hashable] = id_of) -> StoredPages:
-        """Find the dropped pages in WARC files by *key*; print a sentence about a file that cannot be read to its end."""
-        stored = StoredPages(self.warc_directory, key)
+    def find_stored(self) -> StoredPages:
+        """Find the dropped pages in WARC files; print a sentence about a file that cannot be read to its end."""
+        from crawler_dedup.inspection.dropped import StoredPages  # noqa: PLC0415  (slow to load)
+
+        stored = StoredPages(self.warc_directory)
         stored.refresh()
         for problem in stored.problems:
             print_note(problem)
@@ -112,7 +121,7 @@ def find_index(index: Location | None, config: Config | None = None, *, must_exi
     from crawler_dedup.index.opening import require_index  # noqa: PLC0415  (loads numpy, which --help does not need)
 
     config = config or read_config(())
-    location = index or (find_location(config.index) if config.index else project_directory(config))
+    location = index or (find_location(config.index) if config.index else usual_directory(config, needs_project=True))
     if must_exist:
         beside = Journals.beside(location, config.journal).files if isinstance(location, Path) else ()
         require_index(location, beside)
@@ -152,21 +161,51 @@ def _project_settings() -> dict[str, Any]:
     return {name: settings[name] for name in settings if name.startswith(PREFIX)}
 
 
-def usual_directory(config: Config) -> Path:
-    """Return the directory of the project's index; where there is no project, that of ``crawler-dedup crawl``."""
+def usual_directory(config: Config, *, needs_project: bool = False) -> Path:
+    """Return the directory of the project's index; where there is no project, that of ``crawler-dedup crawl``.
+
+    Args:
+        needs_project: raise :class:`DedupError` if there is neither it nor a project.
+    """
     from scrapy.utils.project import inside_project  # noqa: PLC0415  (slow to load)
 
     from crawler_dedup.crawl.startup import data_directory  # noqa: PLC0415  (slow to load)
 
-    in_working_directory = not inside_project() and not Path(config.dir).is_absolute()
-    return Path(".scrapy", config.dir).absolute() if in_working_directory else data_directory(config)
-
-
-def project_directory(config: Config) -> Path:
-    """Return what :func:`usual_directory` returns. Raises :class:`DedupError` if there is neither it nor a project."""
-    from scrapy.utils.project import inside_project  # noqa: PLC0415  (slow to load)
-
-    directory = usual_directory(config)
-    if not inside_project() and not directory.exists():
+    is_inside = inside_project()
+    in_working_directory = not is_inside and not Path(config.dir).is_absolute()
+    directory = Path(".scrapy", config.dir).absolute() if in_working_directory else data_directory(config)
+    if needs_project and not is_inside and not directory.exists():
         raise DedupError("There is no Scrapy project here: give the directory of the index.")
     return directory
+
+
+@click.command("settings")
+def print_settings() -> None:
+    """Print all settings with their defaults and explanations.
+
+    The output is Markdown.
+
+    \b
+    Example:
+      crawler-dedup settings
+    """
+    click.echo(settings_reference(), nl=False)
+
+
+def settings_reference() -> str:
+    """Return the text of ``docs/reference/settings.md``."""
+    parts = [
+        "# Settings\n",
+        "All settings are read once when the crawl starts. If a value is not allowed or a `DEDUP_*` name is unknown, the",
+        "crawl does not start: one line of the log says why, and the exit status is 1.",
+        "In Python they are keyword arguments of `crawler_dedup.Config` (`DEDUP_MAX_DISTANCE` is `max_distance`).",
+        "\nThis page is printed by `crawler-dedup settings`.",
+    ]
+    for setting in fields(Config):
+        parts.append(f"\n## {setting_name(setting.name)}\n")
+        allowed = describe_values(declared_types()[setting.name])
+        parts.append(f"Default {setting.metadata['shown']}; takes {allowed}.\n")
+        parts.append(
+            textwrap.fill(setting.metadata["explanation"], 118, break_long_words=False, break_on_hyphens=False)
+        )
+    return "\n".join(parts) + "\n"

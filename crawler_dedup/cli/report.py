@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from contextlib import closing
-from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 from rich.filesize import decimal
 
 from crawler_dedup.cli.journals import choose_run
-from crawler_dedup.cli.options import json_option, last_option, output_file_option, run_option
-from crawler_dedup.cli.progress import progress_bars
+from crawler_dedup.cli.options import last_option, output_file_option, run_option
 from crawler_dedup.cli.project import TargetOptions, target_options
-from crawler_dedup.cli.terminal import iso_time, print_json, quantity
+from crawler_dedup.cli.terminal import progress_bars, quantity
 from crawler_dedup.index.opening import open_index
 from crawler_dedup.journal.reader import describe_runs
 from crawler_dedup.system.extras import require_extra
@@ -29,9 +27,8 @@ if TYPE_CHECKING:
 @output_file_option("report.html", "HTML file to write.")
 @last_option
 @run_option
-@json_option
 @target_options
-def report(output: Path, last: bool, run: str, json: bool, options: TargetOptions) -> None:
+def report(output: Path, last: bool, run: str, options: TargetOptions) -> None:
     """Write a report of what the filter did, as one HTML file.
 
     The report has totals, hosts, rules, the largest groups of duplicates, and how near decisions came to the thresholds. It
@@ -58,9 +55,6 @@ def report(output: Path, last: bool, run: str, json: bool, options: TargetOption
         content = render(figures, target.config.max_distance, datetime.now(UTC)).encode()
         with open_replacement(output) as file:
             file.write(content)
-    if json:
-        print_json("report", [_report_fields(output, len(content), figures)])
-        return
     hint = "; --last shows the latest run only" if figures.run_count > 1 else ""
     runs = describe_runs(figures.run_count, *figures.span)
     dry = f" {quantity(figures.dry_run_count, 'dry run')} reported separately." if figures.dry_run_count else ""
@@ -75,17 +69,3 @@ def _describe_emptying(figures: ReportData) -> str:
         return " The index was emptied after this run, so the pages that it kept are not counted."
     earlier = quantity(figures.earlier_run_count, "earlier run")
     return f" The index was emptied after {earlier}, reported separately."
-
-
-def _report_fields(output: Path, size: int, figures: ReportData) -> dict[str, Any]:
-    first, last = figures.span
-    return {
-        "file": str(output),
-        "bytes": size,
-        "runs": figures.run_count,
-        "earlier_runs": 0 if figures.run else figures.earlier_run_count,
-        "dry_runs": figures.dry_run_count,
-        "first": iso_time(first),
-        "last": iso_time(last),
-        **asdict(figures.total),
-    }

@@ -12,28 +12,27 @@ from typing import TYPE_CHECKING
 
 import click
 
-from crawler_dedup.cli.feeds import Feeds, feed_options
 from crawler_dedup.cli.journals import WantedDrops, drop_options, print_damage
 from crawler_dedup.cli.options import (
+    Feeds,
     IndexType,
     add_options,
+    feed_options,
     index_argument,
     journal_option,
     json_option,
     parse_pairs,
     settings_option,
 )
-from crawler_dedup.cli.progress import progress_bars
 from crawler_dedup.cli.project import TargetOptions, find_index, read_config
-from crawler_dedup.cli.terminal import format_time, iso_time, print_json, printable, quantity
+from crawler_dedup.cli.terminal import format_time, iso_time, print_json, printable, progress_bars, quantity
 from crawler_dedup.config import PREFIX
 from crawler_dedup.index import opening
 from crawler_dedup.index.location import Location
 from crawler_dedup.index.overrides import Override, OverrideKind, make_override
+from crawler_dedup.inspection.dropped import Restored, id_of
+from crawler_dedup.inspection.dropped import restore as restore_drops
 from crawler_dedup.inspection.journaltable import JournalTable
-from crawler_dedup.inspection.restore import Restored
-from crawler_dedup.inspection.restore import restore as restore_drops
-from crawler_dedup.inspection.stored import id_of
 from crawler_dedup.journal.reader import read_entries
 from crawler_dedup.urls import without_credentials
 
@@ -195,7 +194,7 @@ def _prepare_crawl(name: str, options: Sequence[str], feeds: Feeds, *, follows: 
     from scrapy.crawler import CrawlerRunner  # noqa: PLC0415  (slow to load)
     from scrapy.utils.project import get_project_settings  # noqa: PLC0415
 
-    from crawler_dedup.spiders.restoring import make_restoring, stores_items  # noqa: PLC0415
+    from crawler_dedup.spiders.running import make_restoring, stores_items  # noqa: PLC0415
 
     settings = get_project_settings()
     of_crawl = parse_pairs(options, "setting", "DOWNLOAD_DELAY=0.2")
@@ -254,15 +253,8 @@ def keep(
 
 @click.command()
 @click.argument("urls", nargs=-1)
-@click.option(
-    "--file",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="Pairs of addresses: one pair per line, separated by a tab.",
-)
 @_options
-def separate(
-    urls: Sequence[str], file: Path | None, index: Location | None, settings: Sequence[str], *, undo: bool
-) -> None:
+def separate(urls: Sequence[str], index: Location | None, settings: Sequence[str], *, undo: bool) -> None:
     """Never drop one of two pages as a duplicate of the other.
 
     URLS are the addresses of two pages, as the crawl knew them. Either may still be dropped as a duplicate of a third page.
@@ -270,15 +262,9 @@ def separate(
     \b
     Examples:
       crawler-dedup separate https://example.org/1 https://example.org/2
-      crawler-dedup separate --file pairs.tsv
+      crawler-dedup separate https://example.org/1 https://example.org/2 --undo
     """
-    pairs = [list(urls)] if urls else []
-    if file is not None:
-        lines = file.read_text(encoding="utf-8").splitlines()
-        pairs += [line.split("\t") for line in lines if line.strip()]
-    if not pairs:
-        raise click.UsageError("Name two addresses, or a --file of pairs.")
-    _change(_make("separate", pairs), index, settings, undo=undo)
+    _change(_make("separate", [urls]), index, settings, undo=undo)
 
 
 @click.command()

@@ -1,4 +1,4 @@
-"""Output of commands: error messages, and text without control sequences of terminals."""
+"""Output of commands: error messages, progress bars, and text without control sequences of terminals."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import shlex
 import shutil
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
+    from crawler_dedup.system.callbacks import Advance, Start
+
 _UNLIMITED_WIDTH = 100_000
 _PATH_OF_SERVER = re.compile(r"\b((?:rediss?|unix):)/(?=[^/\s]*@)")
 
 INTERRUPTED = 130
 """Exit status of a command that was ended by Ctrl-C, as in shells."""
-
-OUT_OF_MEMORY = "There is not enough memory for this."
 
 
 def printable(text: str) -> str:
@@ -141,6 +141,23 @@ def make_table(*left: str, right: Sequence[str] = (), show_header: bool = True) 
 
 
 @contextmanager
+def progress_bars() -> Iterator[Start]:
+    """Show progress bars if stderr is a terminal; yield the function that starts a bar."""
+    from rich.progress import Progress  # noqa: PLC0415  (slow to load)
+
+    console = make_console(stderr=True)
+    bars = Progress(console=console, transient=True, disable=not console.is_terminal)
+
+    def start(label: str, total: int | None) -> Advance:
+        task = bars.add_task(label, total=total)
+        return lambda advanced: bars.advance(task, advanced)
+
+    # Rich before 14.3 writes an empty line when a disabled Progress ends.
+    with nullcontext() if bars.disable else bars:
+        yield start
+
+
+@contextmanager
 def errors_as_messages() -> Iterator[None]:
     """Turn errors of the package and of the operating system into a message and an exit status.
 
@@ -165,7 +182,7 @@ def errors_as_messages() -> Iterator[None]:
 
 def _message_of(error: Exception) -> str:
     if isinstance(error, MemoryError):
-        return OUT_OF_MEMORY
+        return "There is not enough memory for this."
     if isinstance(error, OSError) and error.strerror:
         return f"{error.filename}: {error.strerror}." if error.filename else f"{error.strerror}."
     return str(error)

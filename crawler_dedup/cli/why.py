@@ -10,24 +10,33 @@ from typing import Any
 
 import click
 
-from crawler_dedup.cli.compare import print_difference
+from crawler_dedup.cli.compare import print_drop
 from crawler_dedup.cli.journals import describe_crawl, describe_decision, describe_time, print_damage
 from crawler_dedup.cli.options import json_option
-from crawler_dedup.cli.progress import progress_bars
 from crawler_dedup.cli.project import Target, TargetOptions, target_options
-from crawler_dedup.cli.terminal import format_time, iso_time, print_json, printable, quantity, shorten
+from crawler_dedup.cli.terminal import (
+    format_time,
+    iso_time,
+    print_json,
+    printable,
+    progress_bars,
+    quantity,
+    shorten,
+)
 from crawler_dedup.config import Config
 from crawler_dedup.index import opening
 from crawler_dedup.index.records import Record
-from crawler_dedup.inspection.comparison import find_similar
+from crawler_dedup.inspection.comparison import find_drop_lacks, find_similar
+from crawler_dedup.inspection.dropped import id_of
+from crawler_dedup.inspection.fetching import as_fetched
 from crawler_dedup.inspection.history import AddressHistory, PageHistory, find_history
 from crawler_dedup.inspection.journaltable import JournalTable
-from crawler_dedup.inspection.stored import id_of
 from crawler_dedup.journal.entry import Entry
 from crawler_dedup.journal.reader import format_period
 from crawler_dedup.rules.matcher import ConfiguredScheme
 from crawler_dedup.signing.schemes import scheme_of
 from crawler_dedup.signing.signer import Signer, config_from_spec
+from crawler_dedup.signing.text import unpack_text
 from crawler_dedup.urls import without_credentials
 
 _LISTED = 10
@@ -244,10 +253,18 @@ def _print_duplicates(page: PageHistory, url: str, listed: int | None) -> None:
 
 def _print_difference(page: PageHistory, last: Entry, config: Config, target: Target) -> None:
     """Print how a duplicate and its representative differ, if it or both texts are stored."""
-    command = _comparing(last.url, last.duplicate_of, last.scope, target)
-    dropped = target.find_stored().find(id_of(last)) if page.representative else None
-    not_stored = f"Their texts are not stored. {command} fetches both pages, and shows where they differ now."
-    print_difference(last, page.representative, dropped, Signer(config), page.sites, not_stored)
+    record = page.representative
+    dropped = target.find_stored().find(id_of(last)) if record else None
+    new, kept = unpack_text(last.text), unpack_text(record.page.text) if record else ""
+    if record is None or not (dropped or (new and kept)):
+        command = _comparing(last.url, last.duplicate_of, last.scope, target)
+        click.echo(f"Their texts are not stored. {command} fetches both pages, and shows where they differ now.")
+        return
+    lacks = None
+    if dropped is not None:
+        signer, body = Signer(config), as_fetched(dropped).self_describing_body
+        new, lacks = signer.main_text(body), find_drop_lacks(last, body, record.page, signer, page.sites)
+    print_drop(new, kept, lacks, has_changed=record.filed > last.seconds)
 
 
 def _print_similar(page: PageHistory, history: AddressHistory, scope: str, target: Target) -> None:

@@ -13,7 +13,6 @@ import click
 from rich.text import Text
 
 from crawler_dedup.cli.options import jobs_option, json_option
-from crawler_dedup.cli.progress import progress_bars
 from crawler_dedup.cli.project import read_config
 from crawler_dedup.cli.terminal import (
     format_time,
@@ -23,6 +22,7 @@ from crawler_dedup.cli.terminal import (
     print_error,
     print_json,
     printable,
+    progress_bars,
     quantity,
 )
 from crawler_dedup.errors import ConfigError, DedupError

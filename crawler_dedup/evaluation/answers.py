@@ -15,7 +15,7 @@ from xxhash import xxh3_64_hexdigest
 
 from crawler_dedup.errors import DedupError
 from crawler_dedup.evaluation.labelled import ANSWERS, Document, LabelledPair, LabelledSet, Share, read_folder
-from crawler_dedup.journal.entry import Entry, UnknownVersion, decode_entry
+from crawler_dedup.journal.entry import VERSION, Entry
 from crawler_dedup.journal.reader import Selection
 from crawler_dedup.system.files import open_replacement
 
@@ -32,13 +32,6 @@ class Answer(msgspec.Struct, frozen=True):
     """
 
     entry: Entry
-    label: Label
-
-
-class _StoredAnswer(msgspec.Struct):
-    """An answer as it is stored in a file."""
-
-    entry: msgspec.Raw
     label: Label
 
 
@@ -159,17 +152,13 @@ def _read(path: Path) -> Iterator[Answer]:
 
 def _decode(line: bytes, line_name: str) -> Answer:
     try:
-        stored = msgspec.json.decode(line, type=_StoredAnswer)
-        entry = decode_entry(stored.entry)
+        answer = msgspec.json.decode(line, type=Answer)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise DedupError(f"{line_name}: {error}; remove the line.") from None
-    except UnknownVersion as error:
-        raise DedupError(
-            f"{line_name}: another version of crawler-dedup has written it (schema {error.version})."
-        ) from None
-    if entry is None:
-        raise DedupError(f"{line_name}: the answer is not complete; remove the line.")
-    return Answer(entry, stored.label)
+    version = answer.entry.version
+    if version != VERSION:
+        raise DedupError(f"{line_name}: another version of crawler-dedup has written it (schema {version}).")
+    return answer
 
 
 def _addresses_of(labelled: LabelledSet, pair: LabelledPair) -> tuple[str, str]:

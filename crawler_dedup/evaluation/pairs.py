@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
@@ -16,18 +16,19 @@ from xxhash import xxh3_64_hexdigest
 
 from crawler_dedup.config import Config
 from crawler_dedup.evaluation.labelled import Counts, Document, LabelledPair, LabelledSet, read_body
-from crawler_dedup.evaluation.sites import Sites, learn_sites
 from crawler_dedup.rules import table
+from crawler_dedup.rules.counts import SiteCounts
+from crawler_dedup.rules.limits import MIN_PAGES
 from crawler_dedup.rules.matcher import pair_of
 from crawler_dedup.rules.pair import Pair
-from crawler_dedup.rules.sites import trim, with_site_keys
+from crawler_dedup.rules.sites import UNKNOWN_SITE, SiteProfile, trim, with_site_keys
 from crawler_dedup.signedpage import SignedPage
 from crawler_dedup.signing.lookup import Lookup
 from crawler_dedup.signing.schemes import Scheme, scheme_of
 from crawler_dedup.signing.signer import cached_signer
 from crawler_dedup.system.callbacks import Advance
 from crawler_dedup.system.processes import map_in_processes
-from crawler_dedup.urls import placeholder_address
+from crawler_dedup.urls import placeholder_address, site_of
 
 _OPENING_CHARS = 100
 
@@ -134,6 +135,31 @@ class PairResult:
     def is_wrong(self) -> bool:
         """Whether the filter contradicts the label. Grey pairs cannot be wrong."""
         return self.labelled.label != "grey" and self.is_duplicate != bool(self.labelled.label)
+
+
+@dataclass(frozen=True)
+class Sites:
+    """What is known about some sites, by scope and site."""
+
+    profiles: Mapping[tuple[str, str], SiteProfile] = field(default_factory=dict)
+
+    def profile_of(self, page: SignedPage) -> SiteProfile:
+        """Return the profile of the site of *page*; :data:`UNKNOWN_SITE` if there is none."""
+        return self.profiles.get((page.scope, site_of(page.url)), UNKNOWN_SITE)
+
+
+def learn_sites(pages: Iterable[SignedPage]) -> Sites:
+    """Learn what the sites of *pages* have in common, from these pages in this order."""
+    counts: dict[tuple[str, str], SiteCounts] = {}
+    for page in pages:
+        counts.setdefault((page.scope, site_of(page.url)), SiteCounts()).add(page)
+    return Sites(
+        {
+            key: learned.make_snapshot()
+            for key, learned in counts.items()
+            if key[1] and learned.pages_counted >= MIN_PAGES
+        }
+    )
 
 
 def decide_direction(

@@ -1,9 +1,8 @@
-"""The header of an index: written when it is created, compared with the configuration when it is opened; and its size."""
+"""The header of an index: written when it is created, compared with the configuration when it is opened."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
@@ -89,18 +88,3 @@ def require_same_spec(
 
 def _identity(header: Header) -> dict[str, str]:
     return {"format": str(header.format), **header.spec}
-
-
-@dataclass(frozen=True)
-class FileFigures:
-    """The size of the file of an index.
-
-    Attributes:
-        pages: number of pages in the file.
-        used_pages: number of those that contain data.
-        readers: number of open read transactions, in all processes.
-    """
-
-    pages: int
-    used_pages: int
-    readers: int

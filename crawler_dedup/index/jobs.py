@@ -11,6 +11,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeout
+from contextlib import suppress
 from typing import Any, NamedTuple, TypeVar
 
 from crawler_dedup.errors import ConnectionLost, IndexUnusable
@@ -57,11 +58,17 @@ class JobThread(ABC):
 
     Args:
         name: name of the thread.
+        explain: converts an error to the one that futures get.
     """
 
-    def __init__(self, name: str) -> None:
+    _together = 1 << 30
+    """Maximum number of jobs in one transaction."""
+
+    def __init__(self, name: str, explain: Callable[[Exception], Exception] = lambda error: error) -> None:
+        self._explain = explain
         self._process = os.getpid()
         self._waiting: deque[Job] = deque()
+        self._taken: Sequence[Job] | None = None
         self._clear_at = _MANY
         self._due = math.inf  # when the next transaction begins
         self._using = threading.Condition()  # protects the attributes about waiting jobs, and wakes the thread
@@ -73,12 +80,8 @@ class JobThread(ABC):
         self._thread.start()
 
     @abstractmethod
-    def _write(self) -> None:
-        """Take jobs, run them in transactions, and set the results of their futures."""
-
-    @abstractmethod
-    def _commit(self, jobs: Sequence[Job]) -> None:
-        """Run *jobs* in one transaction, and set the results of their futures."""
+    def _attempt(self) -> list[Any]:
+        """Lock the index, run :meth:`_jobs` in one transaction, and return their results."""
 
     def _end(self) -> None:  # noqa: B027  (most have nothing to release)
         """Release what only the thread uses. Called when it ends."""
@@ -127,8 +130,21 @@ class JobThread(ABC):
 
     def _run(self) -> None:
         while self._wait():
-            self._write()
+            self._commit(None)
         self._end()
+
+    def _commit(self, jobs: Sequence[Job] | None) -> None:
+        """Commit *jobs* (``None``: those that wait once the index is locked), and set the results of the futures."""
+        self._taken = jobs
+        try:
+            results = self._attempt()
+        except Exception as error:
+            with suppress(Exception):  # whatever happens, the futures must get an answer
+                error = self._explain(error)
+            self._fail(self._jobs(), error)
+        else:
+            for job, result in zip(self._jobs(), results, strict=True):
+                job.future.set_result(result)
 
     def _wait(self) -> bool:
         """Wait until jobs are due or the index is closed; return whether there are any jobs."""
@@ -137,13 +153,15 @@ class JobThread(ABC):
                 self._using.wait(None if seconds == math.inf else seconds)
             return bool(self._waiting)
 
-    def _take(self, count: Callable[[Sequence[Job]], int] = len) -> list[Job]:
-        """Take the first *count* of the waiting jobs, without those that were withdrawn."""
-        with self._using:
-            jobs = [self._waiting.popleft() for _ in range(count(self._waiting))]
-            self._clear_at = _MANY
-            self._due = 0 if self._waiting else math.inf
-        return [job for job in jobs if job.future.set_running_or_notify_cancel()]
+    def _jobs(self) -> Sequence[Job]:
+        """Return the jobs of the transaction. The first call takes those that wait, without those that were withdrawn."""
+        if self._taken is None:
+            with self._using:
+                taken = [self._waiting.popleft() for _ in range(min(len(self._waiting), self._together))]
+                self._clear_at = _MANY
+                self._due = 0 if self._waiting else math.inf
+            self._taken = [job for job in taken if job.future.set_running_or_notify_cancel()]
+        return self._taken
 
     def _fail(self, jobs: Sequence[Job], error: Exception) -> None:
         """Fail a single job, or all if the server is gone; commit others one by one: a bad job does not fail the rest."""

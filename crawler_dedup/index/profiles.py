@@ -118,20 +118,6 @@ def warn_of_unknown_sites(count: int, scope: str) -> None:
     )
 
 
-class SiteFigures(NamedTuple):
-    """How much is stored about sites.
-
-    Attributes:
-        sites: number of sites about which something is stored.
-        known: number of sites that have a snapshot.
-        content_bytes: length of all names and values.
-    """
-
-    sites: int
-    known: int
-    content_bytes: int
-
-
 class StoredSite(msgspec.Struct, frozen=True, array_like=True):
     """All that is stored about a site, to move it into another index.
 
@@ -264,15 +250,15 @@ class SiteStore:
         """Return the number of sites with stored data that cannot be read."""
         return sum(1 for _ in self._keys()) - sum(1 for _ in self.stored())
 
-    def merge(self, site: StoredSite, now: int) -> None:
-        """Replace what is known about a site by *site*, if that counts more pages.
+    def merge(self, site: StoredSite, now: int) -> bool:
+        """Replace what is known about a site by *site*, if that counts more pages; return whether it does.
 
         New snapshots may have the numbers of replaced ones, so :meth:`find_snapshot` no longer finds any for a decision
         before *now*.
         """
         key = site.key
         if self._counts(key)[0] >= site.pages_counted:
-            return
+            return False
         head = self._head(key)
         self.remove(key)
         since = now + 1 if head.number else site.since  # times are whole seconds
@@ -281,6 +267,7 @@ class SiteStore:
         self._write(COUNTS, key, _join_counts(site.pages_counted, site.counts))
         for number, content in site.snapshots:
             self._write(SNAPSHOTS, _snapshot_name(key, number), content)
+        return True
 
     def count_counted(self, key: bytes) -> int:
         """Return how many pages of a site were counted; 0 if this cannot be read."""
@@ -294,19 +281,6 @@ class SiteStore:
             self._drop_snapshots(key, self._head(key).numbers)
         self._storage.delete(COUNTS, key)
         self._storage.delete(SITES, key)
-
-    def measure(self) -> SiteFigures:
-        """Count the sites, those with a snapshot, and the bytes of their rows."""
-        sites = known = size = 0
-        for key in self._keys():
-            sites += 1
-            names: list[tuple[RowTable, bytes]] = [(SITES, key), (COUNTS, key)]
-            with suppress(msgspec.DecodeError):
-                head = self._head(key)
-                known += head.number > 0
-                names += [(SNAPSHOTS, _snapshot_name(key, number)) for number in head.numbers]
-            size += sum(len(name) + len(self._storage.read(table, name) or b"") for table, name in names)
-        return SiteFigures(sites, known, size)
 
     def _read_site(self, key: bytes) -> StoredSite:
         """Return all that is stored about a site. Raises :class:`msgspec.DecodeError`."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 from hashlib import blake2b
-from typing import Annotated, Any
+from typing import Annotated
 
 import msgspec
 from xxhash import xxh32_intdigest
@@ -52,17 +52,19 @@ class Record(msgspec.Struct, frozen=True, array_like=True):
     also_at: Addresses = ()
 
 
-encode = msgspec.msgpack.Encoder().encode
+_encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(Record).decode
+
+
+def encode(record: Record) -> bytes:
+    """Serialise *record*, with the key of a kept page."""
+    page = msgspec.structs.replace(record.page, key=shorten_key(record.page.key), links_followed=False)
+    return _encode(msgspec.structs.replace(record, page=page))
 
 
 def decode(content: bytes | memoryview) -> Record:
     """Decode a record that :func:`encode` made; raise :class:`msgspec.DecodeError` for anything else."""
-    return checked(decode_struct(_decode, content))
-
-
-def checked(record: Record) -> Record:
-    """Return *record*, which was read from disk; raise :class:`msgspec.DecodeError` if it is not one."""
+    record = decode_struct(_decode, content)
     if not is_well_formed(record.page) or any(len(name) != NAME_BYTES for name in record.aliases):
         raise msgspec.DecodeError("The signature does not have 64 bits, or the length of a part is not possible.")
     return record
@@ -91,44 +93,3 @@ def hash_scope(scope: str) -> int:
     Two scopes may have the same hash: records contain the scope itself.
     """
     return xxh32_intdigest(scope.encode("utf-8", "replace"))
-
-
-_Key = Annotated[bytes, msgspec.Meta(min_length=KEY_BYTES, max_length=KEY_BYTES)]
-_decode_packed = msgspec.msgpack.Decoder(tuple[_Key, Record]).decode
-
-
-def pack(record: Record) -> bytes:
-    """Return *record* in the form of the database: the bytes of its key, and its fields, without defaults at the end."""
-    page = msgspec.structs.replace(record.page, key="", links_followed=False)
-    fields = [_strip_defaults(page), *_strip_defaults(_swap_times(record))[1:]]
-    return encode((bytes.fromhex(shorten_key(record.page.key)), fields))
-
-
-def _swap_times(record: Record) -> Record:
-    """Replace the later times by what differs from *filed*, which takes few bytes, or these by the times."""
-    filed = record.filed
-    return msgspec.structs.replace(record, seen=record.seen ^ filed, settled=record.settled ^ filed)
-
-
-def _strip_defaults(struct: msgspec.Struct) -> list[Any]:
-    values = list(msgspec.structs.astuple(struct))
-    for default in reversed(struct.__struct_defaults__):
-        if values[-1] != default:
-            break
-        del values[-1]
-    return values
-
-
-def unpack(content: bytes | memoryview) -> Record:
-    """Return the record that is stored as *content*; raise :class:`msgspec.DecodeError` for anything else."""
-    key, record = decode_struct(_decode_packed, content)
-    page = msgspec.structs.replace(record.page, key=key.hex())
-    return checked(_swap_times(msgspec.structs.replace(record, page=page)))
-
-
-def unpack_sound(content: bytes | memoryview) -> Record | None:
-    """Return the record that is stored as *content*; ``None`` if it is damaged."""
-    try:
-        return unpack(content)
-    except msgspec.DecodeError:
-        return None

@@ -1,4 +1,4 @@
-"""Storage: one transaction on the rows and buckets of an index, which LMDB, a server and memory implement."""
+"""Storage: one transaction on the rows and buckets of an index, which LMDB and a server implement."""
 
 from __future__ import annotations
 
@@ -57,10 +57,6 @@ class Storage(ABC):
 
         These are all that exist during the whole call, and perhaps others. Records come in ascending order.
         """
-
-    @abstractmethod
-    def read_bucket(self, table: BucketTable, scope: int, key: int) -> bytes:
-        """Return the payloads of a bucket, joined."""
 
     @abstractmethod
     def read_buckets(self, table: BucketTable, scope: int, keys: Iterable[int], limit: int | None) -> Numbers:

@@ -25,7 +25,7 @@ from crawler_dedup.index.limits import MAX_ALIASES, MAX_REPRESENTATIVES, MAX_UND
 from crawler_dedup.index.overrides import KnownOverrides, Override, Overrides
 from crawler_dedup.index.profiles import FrozenProfiles, SiteStore
 from crawler_dedup.index.protocols import Filing
-from crawler_dedup.index.records import Record, hash_scope, name_page, pack, unpack, unpack_sound
+from crawler_dedup.index.records import Record, decode, encode, hash_scope, name_page
 from crawler_dedup.index.runs import Alive, Runs
 from crawler_dedup.index.storage import Storage
 
@@ -73,17 +73,19 @@ class Transaction:
     def get(self, number: int) -> Record | None:
         """Return the record with *number*, or ``None``. Raises :class:`msgspec.DecodeError` if it is unreadable."""
         stored = self._storage.read(RECORDS, number_name(number))
-        return None if stored is None else unpack(stored)
+        return None if stored is None else decode(stored)
 
     def replace(self, number: int, record: Record) -> None:
         """Replace the record with *number* by *record*, which is of the same page."""
-        self._storage.write(RECORDS, number_name(number), pack(record))
+        self._storage.write(RECORDS, number_name(number), encode(record))
 
     def items(self) -> Iterator[tuple[int, Record | None]]:
         """Yield (number, record) in ascending order; ``None`` for a record that cannot be read, or has no number."""
         for name, content in self._storage.scan(RECORDS):
-            has_number = len(name) == NUMBER_BYTES
-            yield int.from_bytes(name, "big"), unpack_sound(content) if has_number else None
+            record = None
+            with suppress(msgspec.DecodeError):
+                record = decode(content) if len(name) == NUMBER_BYTES else None
+            yield int.from_bytes(name, "big"), record
 
     # Pages
 
@@ -121,7 +123,7 @@ class Transaction:
         number = self._storage.new_number(self._highest)
         for reference in references:
             self._put(reference, number)
-        self._storage.write(RECORDS, number_name(number), pack(record), is_new=True)
+        self._storage.write(RECORDS, number_name(number), encode(record), is_new=True)
         self.runs.count_claims(record, 1)
         return number
 
@@ -170,24 +172,20 @@ class Transaction:
         if not self._has_representative(scope, page.signature):
             self._storage.take(SIGNATURES, scope, filing.keys(page), page.signature)
 
-    def forget(self, numbers: Iterable[int], select: Callable[[Record], bool], filing: Filing) -> list[Record]:
-        """Remove the records *numbers* that *select* picks now, and return them."""
-        forgotten = []
-        for number in numbers:
-            record = self.get(number)
-            if record is not None and select(record):
-                self.remove(number, record, filing)
-                forgotten.append(record)
-        return forgotten
+    def forget(self, number: int, select: Callable[[Record], bool], filing: Filing) -> Record | None:
+        """Remove the record with *number* if *select* picks it now, and return it then."""
+        record = self.get(number)
+        if record is None or not select(record):
+            return None
+        self.remove(number, record, filing)
+        return record
 
-    def merge(self, records: Iterable[Record], filing: Filing) -> int:
-        """Add those of *records* whose pages are not recorded, and return their number."""
-        new = 0
-        for record in records:
-            if self.find(record.page.scope, record.page.key) is None:
-                self.add(record, filing)
-                new += 1
-        return new
+    def merge(self, record: Record, filing: Filing) -> bool:
+        """Add *record* unless its page is recorded; return whether it was added."""
+        is_new = self.find(record.page.scope, record.page.key) is None
+        if is_new:
+            self.add(record, filing)
+        return is_new
 
     def add_alias(self, number: int, record: Record, key: str) -> Record:
         """Make *key* an alias of *record*, which has *number*, unless another page has it; return the record to store."""
@@ -233,7 +231,7 @@ class Transaction:
     def numbers_at(self, reference: int) -> list[int]:
         """Return the numbers to which *reference* leads, ascending, perhaps with numbers of other references."""
         key, first = reference_entry(reference, 0)
-        numbers = numbers_in(self._storage.read_bucket(NUMBERS, _SCOPE, key), first)
+        numbers = numbers_in(self._storage.read_buckets(NUMBERS, _SCOPE, [key], None), first)
         if numbers and numbers[-1] > self._highest:
             self._highest = numbers[-1]
         return numbers

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from contextlib import closing
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -13,17 +13,13 @@ from crawler_dedup.decision import Match
 from crawler_dedup.index.index import Index
 from crawler_dedup.inspection.inspectedpage import (
     InspectedPage,
-    RuleResult,
-    SignatureResult,
-    apply_rules,
-    compare_signatures,
     inspect_page,
 )
 from crawler_dedup.inspection.journaltable import IS_DUPLICATE, JournalTable, number_of
 from crawler_dedup.journal.reader import Journals
 from crawler_dedup.rules.matcher import Comparing, RuleMatcher, pair_of
 from crawler_dedup.rules.pair import Pair
-from crawler_dedup.rules.sites import UNKNOWN_SITE, SiteProfile, decode_profile, is_list, trim
+from crawler_dedup.rules.sites import UNKNOWN_SITE, SiteProfile, decode_profile, trim
 from crawler_dedup.signedpage import SignedPage, Trait
 from crawler_dedup.signing.blocks import IS_ADDRESS, PackedBlock
 from crawler_dedup.signing.cover import cover_of
@@ -34,7 +30,6 @@ from crawler_dedup.urls import text_without_credentials
 if TYPE_CHECKING:
     from crawler_dedup.index.profiles import Snapshot
     from crawler_dedup.journal.entry import Entry
-    from crawler_dedup.warc.droppedpage import DroppedPage
 
 
 @dataclass(frozen=True)
@@ -63,25 +58,19 @@ class PairSites:
 
 _KNOWN_NOW = "The rules used what the index knows about the sites now"
 _AS_THEN = "The rules used what was known about the sites at the time of the decision."
-_NOT_RECORDED = f"{_KNOWN_NOW}: the journal does not say what was known then."
-_GONE = f"{_KNOWN_NOW}: what was known at the time of the decision is no longer kept."
-_AS_NOW = f"{_KNOWN_NOW}."
 
 
 def find_sites_then(pages: Index, entry: Entry) -> PairSites:
     """Find the profiles at the time of the decision of *entry*, a duplicate; if they are lost, the present profiles."""
-    if entry.snapshot is None or entry.kept_snapshot is None:
-        return _replace_profiles(pages, entry, _NOT_RECORDED)
-    new = pages.find_snapshot(entry.scope, entry.url, entry.snapshot, entry.seconds)
-    kept = pages.find_snapshot(entry.scope, entry.duplicate_of, entry.kept_snapshot, entry.seconds)
+    new, kept = (
+        None if number is None else pages.find_snapshot(entry.scope, url, number, entry.seconds)
+        for url, number in ((entry.url, entry.snapshot), (entry.duplicate_of, entry.kept_snapshot))
+    )
     if new is None or kept is None:
-        return _replace_profiles(pages, entry, _GONE)
+        present = find_sites_now(pages, entry.scope, entry.url, entry.duplicate_of)
+        source = f"{_KNOWN_NOW}: what was known at the time of the decision is no longer kept."
+        return replace(present, source=source, links_followed=entry.links_followed)
     return PairSites(decode_profile(new.content), decode_profile(kept.content), _AS_THEN, entry.links_followed)
-
-
-def _replace_profiles(pages: Index, entry: Entry, source: str) -> PairSites:
-    present = find_sites_now(pages, entry.scope, entry.url, entry.duplicate_of, source)
-    return replace(present, links_followed=entry.links_followed)
 
 
 def find_sites(pages: Index, journals: Journals, scope: str, new: str, kept: str) -> PairSites:
@@ -96,10 +85,10 @@ def find_sites(pages: Index, journals: Journals, scope: str, new: str, kept: str
     return find_sites_now(pages, scope, new, kept) if last is None else find_sites_then(pages, last)
 
 
-def find_sites_now(pages: Index, scope: str, new: str, kept: str, source: str = _AS_NOW) -> PairSites:
+def find_sites_now(pages: Index, scope: str, new: str, kept: str) -> PairSites:
     """Find the present profiles of the sites of two addresses."""
     new_site, kept_site = (decode_profile(pages.latest_snapshot(scope, url).content) for url in (new, kept))
-    return PairSites(new_site, kept_site, source)
+    return PairSites(new_site, kept_site, f"{_KNOWN_NOW}.")
 
 
 _KINDS = {Trait.EMBEDDED: "a picture or the like", Trait.HEADING: "a heading", Trait.ENTRY: "a link"}
@@ -156,20 +145,17 @@ def find_lacks(new: InspectedPage, pair: Pair, kept: InspectedPage | None = None
     return sorted(lacks, key=lambda lack: bool(lack.exemption))
 
 
-def inspect_stored(
-    dropped: DroppedPage, kept: SignedPage, signer: Signer, sites: PairSites
-) -> tuple[InspectedPage, list[Lack]]:
-    """Return a dropped page that is in a WARC file, and what its representative lacks of it."""
-    drop = dropped.drop
-    new = inspect_page(signer, drop.url, dropped.body, drop.charset or None, scope=drop.scope)
-    return new, find_lacks(new, sites.pair_up(new.page, kept, signer))
+def find_drop_lacks(drop: Entry, new: bytes, kept: bytes | SignedPage, signer: Signer, sites: PairSites) -> list[Lack]:
+    """Return what the representative of a *drop* lacks.
 
-
-def find_fetched_lacks(drop: Entry, new: bytes, kept: bytes, signer: Signer, sites: PairSites) -> list[Lack]:
-    """Return what the representative of a *drop* lacks, given both pages as HTML that declares its charset."""
-    new_page, kept_page = (
-        inspect_page(signer, url, body, scope=drop.scope) for url, body in ((drop.url, new), (drop.duplicate_of, kept))
-    )
+    Args:
+        new: the dropped page as HTML that declares its charset.
+        kept: the representative as such HTML, or as the index has it.
+    """
+    new_page = inspect_page(signer, drop.url, new, scope=drop.scope)
+    if isinstance(kept, SignedPage):
+        return find_lacks(new_page, sites.pair_up(new_page.page, kept, signer))
+    kept_page = inspect_page(signer, drop.duplicate_of, kept, scope=drop.scope)
     return find_lacks(new_page, sites.pair_up(new_page.page, kept_page.page, signer), kept_page)
 
 
@@ -206,75 +192,3 @@ class _RecordingMatcher(RuleMatcher):
     ) -> tuple[SignedPage, Match] | None:
         self.pairs += self.pair_up(new, kept, snapshot_of)
         return None
-
-
-@dataclass(frozen=True)
-class ComparedPage:
-    """One of the two pages of a comparison; *text* is ``None`` if it was not asked for."""
-
-    url: str
-    title: str
-    kind: str
-    unsigned: str
-    chars: int
-    features: int
-    links: int
-    is_list: bool
-    signature: str
-    text: str | None
-
-
-@dataclass(frozen=True)
-class Comparison:
-    """Two pages and how they agree; a measure is ``None`` if a page could not be signed."""
-
-    new: ComparedPage
-    kept: ComparedPage
-    duplicate: bool | None
-    rule: str | None
-    distance: int | None
-    signatures: SignatureResult | None
-    kept_lacks: Sequence[Lack]
-    new_lacks: Sequence[Lack]
-    same_links: bool | None
-    snapshot: int
-    kept_snapshot: int
-    rules: Sequence[RuleResult]
-
-
-def compare_pages(new: InspectedPage, kept: InspectedPage, pair: Pair, *, brief: bool = False) -> Comparison:
-    """Compare two pages; *brief*: without their texts."""
-    swapped = swap_pages(pair, kept)
-    is_signed = not (pair.new.unsigned or pair.kept.unsigned)
-    rules = apply_rules(pair)
-    deciding = next((rule for rule in rules if is_signed and rule.decides), None)
-    return Comparison(
-        new=_describe_page(new, brief=brief),
-        kept=_describe_page(kept, brief=brief),
-        duplicate=deciding.duplicate if deciding else None,
-        rule=deciding.rule if deciding else None,
-        distance=pair.distance if is_signed else None,
-        signatures=compare_signatures(pair),
-        kept_lacks=find_lacks(new, pair, kept),
-        new_lacks=find_lacks(kept, swapped, new),
-        same_links=pair.same_links if is_signed else None,
-        snapshot=pair.new_site.number,
-        kept_snapshot=pair.kept_site.number,
-        rules=rules,
-    )
-
-
-def _describe_page(inspected: InspectedPage, *, brief: bool) -> ComparedPage:
-    page = inspected.page
-    return ComparedPage(
-        url=page.url,
-        title=page.title,
-        kind=page.kind.name.lower(),
-        unsigned=page.unsigned,
-        chars=page.chars,
-        features=page.features,
-        links=page.link_count,
-        is_list=is_list(page),
-        signature=f"{page.signature:016x}",
-        text=None if brief else inspected.text,
-    )

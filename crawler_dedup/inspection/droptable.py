@@ -16,46 +16,6 @@ from crawler_dedup.journal.reader import RunPeriod, RunPeriods, Selection, read_
 from crawler_dedup.rules.table import SAME_BYTES
 from crawler_dedup.signing.text import unpack_text
 
-MIN_MIRROR_SHARE, MIN_MIRROR_PAGES = 0.5, 10
-
-
-@dataclass(frozen=True)
-class Mirror:
-    """A host of which pages are represented by pages of another host.
-
-    Attributes:
-        host: the host.
-        mirrors: the other host.
-        duplicates: how many pages of *host* are represented there.
-        pages: how many pages of *host* are known: kept or represented.
-    """
-
-    host: str
-    mirrors: str
-    duplicates: int
-    pages: int
-
-    @property
-    def share(self) -> float:
-        """The share of the pages of the host that the other host represents."""
-        return self.duplicates / self.pages
-
-
-def find_redundant_hosts(mirrors: Sequence[Mirror]) -> list[str]:
-    """Return the hosts that need not be crawled: each mirrors a host that is none of them.
-
-    Args:
-        mirrors: the largest share first.
-    """
-    redundant: dict[str, None] = {}
-    needed: set[str] = set()
-    for mirror in mirrors:
-        if mirror.host not in needed and mirror.mirrors not in redundant:
-            redundant[mirror.host] = None
-            needed.add(mirror.mirrors)
-    return list(redundant)
-
-
 _CONDITIONS = {
     **{name: f"{name} = ?" for name in ("rule", "spider", "run")},
     "host": "instr(host, lower(?))",
@@ -203,26 +163,6 @@ class DropTable(JournalTable):
         for (scope, url, is_kept), members in groupby(rows, lambda row: row[:3]):
             yield Group(scope, url, bool(is_kept), [dict(zip(_MEMBER, member[3:], strict=True)) for member in members])
 
-    def mirrors(self) -> list[Mirror]:
-        """Return the hosts of which another host represents half of the known pages or more, the largest share first.
-
-        Hosts with fewer than ten known pages are left out.
-        """
-        rows = self.select(
-            f"WITH lost AS (SELECT scope, url, host, kept_host FROM entries WHERE is_last AND NOT {IS_KEPT}),"  # noqa: S608
-            " known AS (SELECT scope, url, host FROM lost UNION SELECT scope, url, host FROM pages WHERE settled),"
-            " totals AS (SELECT host, count(*) AS total FROM known GROUP BY host)"
-            " SELECT lost.host, kept_host, count(*) AS number, total FROM lost JOIN totals ON totals.host = lost.host"
-            " WHERE lost.host != kept_host GROUP BY lost.host, kept_host HAVING number >= ? * total AND total >= ?"
-            " ORDER BY 1.0 * number / total DESC, number DESC, lost.host, kept_host",
-            [MIN_MIRROR_SHARE, MIN_MIRROR_PAGES],
-        )
-        return [Mirror(*row) for row in rows]
-
-    def hosts(self) -> list[str]:
-        """Return the hosts of all kept pages, in ascending order."""
-        return [host for (host,) in self.select("SELECT DISTINCT host FROM pages WHERE settled ORDER BY host")]
-
 
 def conditions_of(search: Search) -> tuple[str, list[str]]:
     """Return the conditions in SQL, and their parameters."""
@@ -277,12 +217,18 @@ DropCounts = Sequence[tuple[str, int]]
 
 @dataclass(frozen=True)
 class RunDrops:
-    """A run: its number, its period, its number of drops, and whether it is a dry run (``DEDUP_ACTION = "mark"``)."""
+    """A run: its number, its period, and its number of drops.
+
+    Attributes:
+        is_dry: whether it is a dry run (``DEDUP_ACTION = "mark"``).
+        is_before_emptying: whether the index was emptied after it.
+    """
 
     run: str
     period: RunPeriod
     drops: int
     is_dry: bool
+    is_before_emptying: bool
 
 
 class SelectedDrops:
@@ -334,10 +280,14 @@ class SelectedDrops:
         total = self._table.select(f"SELECT count(DISTINCT {column}) FROM entries WHERE {self._where}", self._values)  # noqa: S608
         return list(counts), next(total)[0]
 
-    def count_by_run(self, *, earlier: bool = False) -> list[RunDrops]:
-        """Return the runs, or the earlier runs, in the order in which they began, with all their drops."""
-        where, values = self._drops_in(self._time_before if earlier else self._time)
-        drops = dict(self._table.select(f"SELECT run, count(*) FROM entries WHERE {where} GROUP BY run", values))  # noqa: S608
+    def count_by_run(self) -> list[RunDrops]:
+        """Return the earlier runs and then the others, in the order in which they began, with all their drops."""
         dry_runs = {run for (run,) in self._table.select("SELECT run FROM entries WHERE event = 'dry_run'")}
-        runs = self.earlier_runs if earlier else self.runs
-        return [RunDrops(run, period, drops.get(run, 0), run in dry_runs) for run, period in runs.in_order()]
+        counts: list[RunDrops] = []
+        for time, runs, is_earlier in ((self._time_before, self.earlier_runs, True), (self._time, self.runs, False)):
+            where, values = self._drops_in(time)
+            drops = dict(self._table.select(f"SELECT run, count(*) FROM entries WHERE {where} GROUP BY run", values))  # noqa: S608
+            counts += [
+                RunDrops(run, period, drops.get(run, 0), run in dry_runs, is_earlier) for run, period in runs.in_order()
+            ]
+        return counts

@@ -8,7 +8,6 @@ from contextlib import closing
 from dataclasses import dataclass
 from http.client import BadStatusLine, HTTPException
 from pathlib import Path
-from time import monotonic
 from typing import TYPE_CHECKING
 from urllib.parse import urljoin
 
@@ -106,13 +105,17 @@ def _fetch(url: str, max_bytes: int) -> FetchedPage:
             with closing(answer):
                 if answer.status != 200:
                     raise DedupError(f"{url} cannot be fetched: the answer has status {answer.status}.")
-                body = _read(answer, max_bytes)
+                body = bytearray()
+                for chunk in answer.stream(_CHUNK, decode_content=True):
+                    body += chunk
+                    if len(body) > max_bytes:
+                        break
     except (urllib3.exceptions.HTTPError, HTTPException, OSError, ValueError) as error:
         raise DedupError(f"{url} cannot be fetched: {_reason(error)}") from None
     content_type = answer.headers.get("Content-Type", "")
     encoding = http_content_type_encoding(content_type)
     is_plain_text = content_type.lower().startswith("text/plain")
-    return FetchedPage(target, body, encoding if is_charset(encoding) else None, is_plain_text)
+    return FetchedPage(target, bytes(body[: max_bytes + 1]), encoding if is_charset(encoding) else None, is_plain_text)
 
 
 def _follow(web: urllib3.PoolManager, url: str) -> tuple[str, urllib3.BaseHTTPResponse]:
@@ -129,17 +132,6 @@ def _follow(web: urllib3.PoolManager, url: str) -> tuple[str, urllib3.BaseHTTPRe
         if not is_address(target):
             raise DedupError(f"{url} cannot be fetched: it does not redirect to an address (http://…, https://…).")
     raise DedupError(f"{url} cannot be fetched: too many redirects.")
-
-
-def _read(answer: urllib3.BaseHTTPResponse, max_bytes: int) -> bytes:
-    """Read the body for at most a minute, and at most one byte more than *max_bytes*."""
-    body, end = bytearray(), monotonic() + _MAX_SECONDS
-    while len(body) <= max_bytes and monotonic() < end:
-        chunk = answer.read1(min(_CHUNK, max_bytes + 1 - len(body)), decode_content=True)
-        if not chunk:
-            break
-        body += chunk
-    return bytes(body)
 
 
 def _reason(error: BaseException) -> str:

@@ -120,12 +120,12 @@ class Savings:
 
 @dataclass(frozen=True)
 class IndexInfo:
-    """The index itself: its name, the contents of its header, and its size on disk in bytes."""
+    """The index itself: its name, the contents of its header, and its size on disk in bytes, if it is a directory."""
 
     name: str
     spec: Mapping[str, str]
     libraries: Mapping[str, str]
-    bytes: int
+    bytes: int | None
 
     @property
     def scheme(self) -> str:

@@ -27,10 +27,9 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from crawler_dedup.errors import DedupError
-from crawler_dedup.inspection.droptable import MIN_MIRROR_PAGES, SEARCHED, Search, find_redundant_hosts
+from crawler_dedup.inspection.droptable import SEARCHED, Search
 from crawler_dedup.report.rendering import make_environment
-from crawler_dedup.review.review import Review
-from crawler_dedup.review.sides import MAX_ROWS, compare_sides
+from crawler_dedup.review.review import MAX_ROWS, Review, compare_sides
 
 HOST = "127.0.0.1"
 """The only interface on which the pages are served."""
@@ -127,7 +126,6 @@ def make_app(review: Review, port: int, token: str) -> Starlette:
             Route("/next", pages.next_drop),
             Route("/drop/{number:int}", pages.drop),
             Route("/drop/{number:int}", pages.act, methods=["POST"]),
-            Route("/mirrors", pages.mirrors),
             Route("/precision", pages.precision),
             Route("/review.css", partial(_serve, [_REPORT / "report.css", _HERE / "review.css"], "text/css")),
             Route("/review.js", partial(_serve, [_HERE / "review.js"], "text/javascript")),
@@ -215,13 +213,6 @@ class _Pages:
             case _:
                 raise HTTPException(404, "There is no such button.")
         return action == "right"
-
-    def mirrors(self, _: Request) -> Response:
-        """List hosts that mirror another one."""
-        self._review.refresh()
-        mirrors = self._review.mirrors()
-        redundant = find_redundant_hosts(mirrors)
-        return self._render("mirrors.html.jinja", mirrors=mirrors, redundant=redundant, least=MIN_MIRROR_PAGES)
 
     def precision(self, _: Request) -> Response:
         """Show how many of the drops are right, by the answers."""

@@ -1,30 +1,35 @@
-"""What review and judge work on: the table of drops, the answers of a person, and the index that answers may change."""
+"""What review and judge work on: drops, their pages side by side, the answers of a person, and the index."""
 
 from __future__ import annotations
 
 import threading
 import time
-from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections import Counter, OrderedDict
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
+from dataclasses import dataclass
+from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from crawler_dedup.config import Config
-from crawler_dedup.errors import DedupError
+from crawler_dedup.errors import BeyondLimits, DedupError
 from crawler_dedup.evaluation.answers import Answers, Label, PageContent
 from crawler_dedup.evaluation.labelled import Share
 from crawler_dedup.index.location import Location
 from crawler_dedup.index.opening import open_index, open_to_write
 from crawler_dedup.index.overrides import Override, OverrideKind, make_override
 from crawler_dedup.index.records import Record
-from crawler_dedup.inspection.comparison import Lack, PairSites, find_fetched_lacks, find_sites_then, inspect_stored
-from crawler_dedup.inspection.droptable import Drop, DropTable, Mirror, Search
+from crawler_dedup.inspection.comparison import Lack, PairSites, find_drop_lacks, find_sites_then
+from crawler_dedup.inspection.difference import Aligned, Omission, compare_lines, compare_words, omit_equal, split_lines
+from crawler_dedup.inspection.dropped import StoredPages, id_of, restore
+from crawler_dedup.inspection.droptable import Drop, DropTable, Search
 from crawler_dedup.inspection.fetching import as_fetched, fetch_page
-from crawler_dedup.inspection.restore import restore
-from crawler_dedup.inspection.stored import StoredPages, id_of
 from crawler_dedup.journal.entry import DUPLICATES
 from crawler_dedup.journal.reader import Journals, Selection
+from crawler_dedup.signing import parsing
+from crawler_dedup.signing.outline import read_outline
 from crawler_dedup.signing.signer import Signer, config_from_spec
 from crawler_dedup.signing.text import unpack_text
 from crawler_dedup.system.callbacks import Advance, ignore_progress
@@ -101,11 +106,6 @@ class Review:
             raise DedupError("There is no such drop, or it was replaced: the page was dropped again later.")
         return drop
 
-    def mirrors(self) -> list[Mirror]:
-        """Return the hosts that mirror another one, as :meth:`DropTable.mirrors` does."""
-        with self._lock:
-            return self.table.mirrors()
-
     def contents(self, drop: Drop) -> Contents:
         """Return the known contents of both pages: as they were fetched, or else as they are stored, or their texts."""
         if (fetched := self._fetched.get(drop.id)) is not None:
@@ -131,10 +131,11 @@ class Review:
     def find_lacks(self, drop: Drop) -> list[Lack]:
         """Return what the representative lacks of a page that is stored, or of a pair that was fetched."""
         new, kept = self.contents(drop)
-        record, dropped, sites = self.find_stored(drop)
-        if kept.html:
-            return find_fetched_lacks(drop.entry, new.html, kept.html, self.signer, sites)
-        return inspect_stored(dropped, record.page, self.signer, sites)[1] if dropped and record else []
+        record, _, sites = self.find_stored(drop)
+        representative = kept.html or (record and record.page)
+        if not (new.html and representative):
+            return []
+        return find_drop_lacks(drop.entry, new.html, representative, self.signer, sites)
 
     def fetch(self, drop: Drop) -> None:
         """Fetch both pages, the dropped one only if it is not stored, and remember them.
@@ -208,3 +209,97 @@ class Review:
         """Delete the table of drops."""
         with self._lock:
             self.table.close()
+
+
+MAX_ROWS = 500
+"""Largest number of rows that are shown of a pair."""
+
+Words = Sequence[tuple[str, bool]]
+"""Parts of a block, each with whether the other side lacks it."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A block of one page: its words, and whether it is a heading or a link."""
+
+    words: Words = ()
+    kind: str = ""
+
+
+@dataclass(frozen=True)
+class Row:
+    """Two blocks side by side, or a number of equal blocks that are left out.
+
+    Attributes:
+        state: ``equal``, ``changed``, ``new`` (only the dropped page has it), ``kept`` or ``omitted``.
+    """
+
+    state: str
+    new: Cell = Cell()
+    kept: Cell = Cell()
+    omitted: int = 0
+
+
+@dataclass(frozen=True)
+class Sides:
+    """Two pages side by side.
+
+    Attributes:
+        rows: at most :data:`MAX_ROWS`.
+        counts: number of all rows in each state.
+    """
+
+    rows: Sequence[Row]
+    counts: Mapping[str, int]
+
+
+def compare_sides(new: PageContent, kept: PageContent, signer: Signer) -> Sides:
+    """Compare two pages by the blocks that a reader sees, or by their main texts if only that of one is known."""
+    read = _read_blocks if new.html and kept.html else partial(_read_lines, signer=signer)
+    new_blocks, kept_blocks = read(new), read(kept)
+    lines = list(compare_lines([text for text, _ in new_blocks], [text for text, _ in kept_blocks]))
+    rows = _make_rows(omit_equal(lines), dict(new_blocks), dict(kept_blocks))
+    return Sides(list(islice(rows, MAX_ROWS)), Counter(map(_state, lines)))
+
+
+def _read_blocks(content: PageContent) -> list[tuple[str, str]]:
+    """Return text and kind of each block."""
+    try:
+        blocks = read_outline(parsing.parse(content.html, None)).blocks
+    except BeyondLimits as limit:
+        return [(f"({limit})", "")]
+    kinds = (
+        (block.text, "heading" if block.level else "link" if 2 * block.linked > block.size else "") for block in blocks
+    )
+    return [(line, kind) for text, kind in kinds for line in split_lines(text)]
+
+
+def _read_lines(content: PageContent, signer: Signer) -> list[tuple[str, str]]:
+    return [(line, "") for line in split_lines(read_main_text(content, signer))]
+
+
+def read_main_text(content: PageContent, signer: Signer) -> str:
+    """Return the main text of a page; of a page beyond a limit, the limit in parentheses."""
+    try:
+        return content.text or signer.main_text(content.html)
+    except BeyondLimits as limit:
+        return f"({limit})"
+
+
+def _state(line: Aligned) -> str:
+    return "equal" if line.is_equal else "changed" if line.new and line.kept else "new" if line.new else "kept"
+
+
+def _make_rows(
+    lines: Iterator[Aligned | Omission], new_kinds: Mapping[str, str], kept_kinds: Mapping[str, str]
+) -> Iterator[Row]:
+    for line in lines:
+        if isinstance(line, Omission):
+            yield Row("omitted", omitted=line.lines)
+            continue
+        state = _state(line)
+        parts = list(compare_words(line.new, line.kept)) if state == "changed" else [line]
+        differs = state != "equal"
+        new = [(part.new, differs and not part.is_equal) for part in parts if part.new]
+        kept = [(part.kept, differs and not part.is_equal) for part in parts if part.kept]
+        yield Row(state, Cell(new, new_kinds.get(line.new, "")), Cell(kept, kept_kinds.get(line.kept, "")))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
@@ -16,7 +16,7 @@ from crawler_dedup.signing.pagelines import SHORT
 
 # Plain numbers: to combine flags takes a microsecond.
 _ENTRY, _HEADING, _NUMBER, _NAME, _MAIN, _HIDDEN, _EMBEDDED, _LINKED = map(int, Trait)
-_NAMED = _HEADING | _NAME
+_NAMED, _LINK = _HEADING | _NAME, _ENTRY | _LINKED
 
 
 class ComparedBlock(NamedTuple):
@@ -57,10 +57,8 @@ class ComparedPair(PagePair):
         """The places from the heading that names the page to the end of the main text."""
         if not self._main:
             return range(0)
-        before, common = (
-            self._blocks[: self._main[0]],
-            self.site_of_new.common,
-        )  # the site's name is a part of the title, too
+        # The name of the site is a part of the title, too.
+        before, common = self._blocks[: self._main[0]], self.site_of_new.common
         names = [at for at, block in enumerate(before) if block.traits & _NAMED == _NAMED and block.hash not in common]
         return range(max(names, default=self._main[0]), self._main[-1] + 1)
 
@@ -90,16 +88,17 @@ class ComparedPair(PagePair):
     def blocks(self) -> Iterator[ComparedBlock]:
         """All blocks of the new page, in reading order."""
         for place, block in enumerate(self._blocks):
-            yield ComparedBlock(block, self._is_there(block), self._exempt(place, block))
+            yield ComparedBlock(block, place not in self._lacking, self._exempt(place, block))
+
+    @cached_property
+    def _lacking(self) -> Mapping[int, PackedBlock]:
+        """The blocks that the kept page lacks, by their places."""
+        return {place: block for place, block in enumerate(self._blocks) if not self._is_there(block)}
 
     @cached_property
     def missing(self) -> Sequence[PackedBlock]:
         """The blocks that count, and that the kept page lacks."""
-        return [
-            block
-            for place, block in enumerate(self._blocks)
-            if not self._is_there(block) and not self._exempt(place, block)
-        ]
+        return [block for place, block in self._lacking.items() if not self._exempt(place, block)]
 
     @cached_property
     def own(self) -> Sequence[PackedBlock]:
@@ -135,11 +134,10 @@ class ComparedPair(PagePair):
         return len(self._cover.shown - self._cover.names - common - self._shown)
 
     @property
-    def is_same_text(self) -> bool:
-        """Whether both pages show the same, also as their titles, apart from what their sites repeat."""
+    def repeats_same_title(self) -> bool:
+        """Whether both pages show the same lines that repeat their titles."""
         names = {key_of(block.hash) for block in self._blocks if block.traits & _NAME}
-        has_same_names = names <= self._cover.shown and self._cover.names <= self._shown
-        return has_same_names and not self.missing and not self.kept_only
+        return names <= self._cover.shown and self._cover.names <= self._shown
 
     @cached_property
     def _shown(self) -> frozenset[int]:
@@ -165,7 +163,9 @@ class ComparedPair(PagePair):
             (block.traits & _NAME and self.is_title_repeated, "repeats the title"),
             (repeats and number in self.site_of_new.furniture, "on most pages of the site"),
             (self.same_host and self._says_where(place), "says where the page is"),
+            (number == self.date_of_addresses and not self.kept_only, "the date in the addresses of both pages"),
             (repeats and is_label and not is_thin, "on many pages of the site"),
+            (not is_thin and place in self._columns, "in a list beside the text that other pages have, too"),
         )
         reason = next((reason for holds, reason in reasons if holds), "")
         if reason or is_thin or is_state:
@@ -173,32 +173,33 @@ class ComparedPair(PagePair):
         return self._exempt_link(place, block) if self.is_strict else self._exempt_frame(place, block)
 
     @cached_property
-    def _states(self) -> frozenset[int]:
-        """The places of short blocks that many pages of the site have: labels, or states.
+    def _states(self) -> set[int]:
+        """The places of blocks that many pages of the site have: labels, or states.
 
-        They are around the main text and, on one host, below it; on thin pages and pages that are visited again, anywhere.
-        Links are none, except around the main text. Blocks with a digit are elsewhere only if the kept page lacks several:
-        they are values of a table, not the date in a frame.
+        They are around the main text and, if they are short, below it on one host, and anywhere on thin pages and pages that
+        are visited again. Links are none, except around the main text. Blocks with a digit are elsewhere only if the kept
+        page lacks several: they are values of a table, neither the date in a frame nor those of another list of links.
         """
         blocks, common = self._blocks, self.site_of_new.common
         states = [
             place
             for place, block in enumerate(blocks)
-            if block.hash in common and 0 < block.size <= SHORT and not block.traits & (_NAME | _EMBEDDED)
+            if block.hash in common and block.size and not block.traits & (_NAME | _EMBEDDED)
+            if (place in self._near or block.size <= SHORT) and place not in self._columns
             if not block.traits & _ENTRY or (block.traits & _LINKED and place in self._near)
         ]
         if self.new.kind is PageKind.THIN or self.new.key == self.kept.key:
-            return frozenset(states)
-        values = [place for place in states if blocks[place].traits & _NUMBER and not self._is_there(blocks[place])]
-        values = values if len(values) >= limits.ANOTHER_FRAME else []
-        labels = [place for place in states if not blocks[place].traits & _NUMBER] if self.same_host else []
-        below = [place for place in labels if place >= self._near.start]
-        return frozenset([place for place in states if place in self._near]).union(below, values)
+            return set(states)
+        numbers = [at for at in states if at in self._lacking and blocks[at].traits & _NUMBER]
+        values = [at for at in numbers if at - 1 not in self._lacking or not blocks[at - 1].traits & _LINKED]
+        below = [at for at in states if self.same_host and at >= self._near.start and not blocks[at].traits & _NUMBER]
+        return set(self._near).intersection(states).union(below, values if len(values) >= limits.ANOTHER_FRAME else ())
 
     @cached_property
     def _takes_turns(self) -> bool:
         """Whether the kept page, in the same frame, has something else in their place: "In stock" instead of "Sold out"."""
-        return bool(self._cover.shown - self._cover.names - self._shown) and self._has_same_frame
+        texts = frozenset(key_of(block.hash) for block in self._blocks if not block.traits & _EMBEDDED)
+        return bool((self._cover.shown | self._cover.hidden) - self._cover.names - texts) and self._has_same_frame
 
     def _exempt_picture(self, block: PackedBlock) -> str:
         """Return why a picture or the like does not count. Thin pages alone have them; on two hosts the addresses differ."""
@@ -219,10 +220,25 @@ class ComparedPair(PagePair):
         address = following[0].hash if following and following[0].traits & IS_ADDRESS == IS_ADDRESS else None
         return address in (hash_own(self.new.url), hash_own(self.kept.url))
 
+    @cached_property
+    def _columns(self) -> set[int]:
+        """The places of lines beside the main text that are no page's own: those of a list of the latest comments.
+
+        In each line, the same words join two links. It is on pages with three titles, below a heading of most pages.
+        """
+        site, is_column, columns = self.site_of_new, False, set[int]()
+        recurring = site.recurring | site.common
+        for place, block in enumerate(self._blocks):
+            if block.traits & (_LINK | _MAIN) != _LINKED:
+                is_column = block.hash in site.furniture
+            elif is_column and block.hash in recurring:
+                columns.add(place)
+        return columns
+
     def _exempt_link(self, place: int, block: PackedBlock) -> str:
         traits = block.traits
         is_short = not traits & _MAIN or block.size <= limits.BACK_LINK
-        if traits & _LINKED and is_short and not self.leads_elsewhere:
+        if traits & _LINK == _LINK and is_short and not self.leads_elsewhere:
             return "leads to the kept page, or is navigation"
         if traits & _MAIN or not traits & _ENTRY or (traits & _LINKED and (place in self._near or self._lists_others)):
             return ""
@@ -233,14 +249,12 @@ class ComparedPair(PagePair):
         """Whether links beside the main text are another list of one host, or are new on a page that is visited again."""
         if not self.same_host or self.new.key == self.kept.key:
             return self.same_host
-        others = [
+        others = (
             block
-            for place, block in enumerate(self._blocks)
-            if block.traits & (_LINKED | _MAIN | _NAME) == _LINKED
-            and place not in self._near
-            and block.hash not in self.site_of_new.common
-            and not self._is_there(block)
-        ]
+            for place, block in self._lacking.items()
+            if block.traits & (_LINK | _MAIN | _NAME) == _LINK
+            if place not in self._near and block.hash not in self.site_of_new.common
+        )
         return size_of(others) > limits.LIST_SHARE * self.new.chars
 
     def _exempt_frame(self, place: int, block: PackedBlock) -> str:

@@ -82,9 +82,8 @@ class SiteCounts:
 
     def add(self, page: SignedPage) -> None:
         """Count a page that was handled."""
-        if (
-            self._pages >= limits.HALVE_AT
-        ):  # not earlier: a snapshot may be due at this number, and needs the exact counts
+        # Not earlier: a snapshot may be due at this number, and needs the exact counts.
+        if self._pages >= limits.HALVE_AT:
             self._halve()
         self.pages_counted += 1
         self._pages += 1
@@ -124,10 +123,12 @@ class SiteCounts:
         titles = limits.TITLES if self._titles.bit_count() >= limits.TITLES else 1
         furniture = self._frequent(_BLOCK, limits.FURNITURE_SHARE * self._pages, titles)
         more_than = max(int(limits.SHARED_SHARE * self._pages) + 1, limits.TITLES)
+        shared = self._frequent(_BLOCK, more_than, titles) - furniture
         return SiteProfile(
             self.pages_counted,
             furniture,
-            self._frequent(_BLOCK, more_than, titles) - furniture,
+            shared,
+            self._frequent(_BLOCK, limits.MIN_SHARED, limits.MIN_SHARED) - furniture - shared,
             self._frequent(_LINK, max(limits.MIN_SHARED, limits.NAVIGATION_SHARE * self._pages), titles),
             self._frequent(_PART, max(limits.MIN_SHARED, limits.TITLE_SHARE * self._pages)),
         )
@@ -148,7 +149,7 @@ class SiteCounts:
         """Return the counts as they are stored: see :meth:`decode`."""
         once = self._once.astype("<u4").view(np.uint8).reshape(-1, 4)[:, :_ONCE_BYTES]
         counters = self._counters.astype("<u8").tobytes()
-        return _encode_counts(_PackedCounts(self._pages, self._titles, counters, once.tobytes()))
+        return _encode_counts((self._pages, self._titles, counters, once.tobytes()))
 
     @classmethod
     def decode(cls, content: bytes, pages_counted: int) -> SiteCounts:
@@ -163,19 +164,18 @@ class SiteCounts:
         counts = cls(pages_counted)
         if not content:
             return counts
-        packed = _decode_counts(content)
-        counts._pages, counts._titles = packed.pages, packed.titles
-        if len(packed.counters) % 8 or len(packed.once) % _ONCE_BYTES:
+        counts._pages, counts._titles, packed, packed_once = _decode_counts(content)
+        if len(packed) % 8 or len(packed_once) % _ONCE_BYTES:
             raise msgspec.DecodeError("the counts of a site have an impossible length")
-        counts._counters = counters = np.frombuffer(packed.counters, "<u8").copy()  # they are counted in place
-        columns = np.zeros((len(packed.once) // _ONCE_BYTES, 4), dtype=np.uint8)
-        columns[:, :_ONCE_BYTES] = np.frombuffer(packed.once, np.uint8).reshape(-1, _ONCE_BYTES)
+        counts._counters = counters = np.frombuffer(packed, "<u8").copy()  # they are counted in place
+        columns = np.zeros((len(packed_once) // _ONCE_BYTES, 4), dtype=np.uint8)
+        columns[:, :_ONCE_BYTES] = np.frombuffer(packed_once, np.uint8).reshape(-1, _ONCE_BYTES)
         counts._once = once = columns.view("<u4").ravel()
         times = counters >> _COUNT & _COUNT_BITS
         least = 1 if len(times) or len(once) else 0
         if (
             len(counters) + len(once) > limits.MAX_COUNTERS
-            or not max(least, times.max(initial=0)) <= packed.pages <= min(pages_counted, limits.HALVE_AT)
+            or not max(least, times.max(initial=0)) <= counts._pages <= min(pages_counted, limits.HALVE_AT)
             or (times < least).any()
             or not (_is_ascending(counters >> _ITEM) and _is_ascending(once >> _TITLE_SHIFT))
             or max(counters[-1:] >> _KIND, default=0) >= _KINDS
@@ -185,22 +185,9 @@ class SiteCounts:
         return counts
 
 
-class _PackedCounts(msgspec.Struct, frozen=True, array_like=True):
-    """Counts as they are stored.
-
-    Attributes:
-        pages: how many pages still count: this number is halved together with the counts.
-        titles: the bits that their titles have set.
-        counters: 8 bytes each.
-        once: the items that were counted once, 3 bytes each.
-    """
-
-    pages: Count
-    titles: Annotated[int, msgspec.Meta(ge=0, lt=1 << _TITLES_COUNTED)]
-    counters: bytes
-    once: bytes
-
-
+# How many pages still count: this number is halved together with the counts; the bits that their titles have set; the
+# counters, 8 bytes each; the items that were counted once, 3 bytes each.
+_PackedCounts = tuple[Count, Annotated[int, msgspec.Meta(ge=0, lt=1 << _TITLES_COUNTED)], bytes, bytes]
 _encode_counts = msgspec.msgpack.Encoder().encode
 _decode_counts = msgspec.msgpack.Decoder(_PackedCounts).decode
 
@@ -208,9 +195,7 @@ _decode_counts = msgspec.msgpack.Decoder(_PackedCounts).decode
 def can_read(site: StoredSite) -> bool:
     """Return whether the stored counts and snapshots of a site can be read, and whether they are possible."""
     numbers = {snapshot for snapshot, _ in site.snapshots}
-    if site.pages_counted >= _MAX_PAGES_COUNTED or site.number not in {0, *numbers}:
-        return False
-    if any(snapshot > site.pages_counted for snapshot in numbers):
+    if not max(numbers, default=0) <= site.pages_counted < _MAX_PAGES_COUNTED or site.number not in {0, *numbers}:
         return False
     try:
         SiteCounts.decode(site.counts, site.pages_counted)

@@ -10,6 +10,7 @@ from crawler_dedup.signedpage import PageKind, SignedPage
 from crawler_dedup.signing import titles
 from crawler_dedup.signing.links import hash_own, unpack_links
 from crawler_dedup.signing.lookup import named_parts
+from crawler_dedup.signing.pagelines import hash_date_in
 from crawler_dedup.signing.schemes import Agreement, Scheme
 from crawler_dedup.urls import site_of
 
@@ -52,6 +53,12 @@ class PagePair:
         The profiles are never joined: the common blocks of another site must not hide blocks of the new page.
         """
         return self.new_site if self.new_site.is_known else self.kept_site
+
+    @cached_property
+    def date_of_addresses(self) -> int:
+        """The hash of the date that both addresses contain, as a line; 0 if they contain none, or different ones."""
+        new, kept = hash_date_in(self.new.url), hash_date_in(self.kept.url)
+        return new if new == kept else 0
 
     @cached_property
     def are_texts(self) -> bool:
@@ -184,8 +191,7 @@ class PagePair:
     @property
     def other_parts_agree(self) -> bool:
         """Whether the titles agree, regardless of which of their parts the pages name."""
-        own_parts = self.same_host or self.are_sites_known
-        return titles.titles_agree(self.new_parts, self.kept_parts, own_parts=own_parts)
+        return titles.titles_agree(self.new_parts, self.kept_parts, own_parts=self.same_host or self.are_sites_known)
 
     @cached_property
     def is_title_repeated(self) -> bool:

@@ -44,10 +44,9 @@ class Pair(ComparedPair):
         Lists of links may differ in headings that repeat the titles, too. A page whose own links lead nowhere else may be a
         frame that a script fills.
         """
-        if not self._may_be_twins:
+        if not self._may_be_twins or self.missing or self.kept_only:
             return False
-        is_list = self.are_thin and self.is_list_of_links
-        return self.is_same_text or (is_list and not self.missing and not self.kept_only)
+        return self.repeats_same_title or (self.are_thin and self.is_list_of_links)
 
     @property
     def links_lead_further(self) -> bool:

@@ -32,6 +32,7 @@ class SiteProfile:
         number: number of the site's pages that were counted before the snapshot; 0: nothing is known.
         furniture: blocks on half of the pages or more.
         shared: further blocks on many pages, under different titles.
+        recurring: further blocks under three titles or more.
         navigation: links on three tenths of the pages or more, under different titles.
         titles: parts in three tenths of the titles or more (:func:`hash_part`).
     """
@@ -39,6 +40,7 @@ class SiteProfile:
     number: int = 0
     furniture: frozenset[int] = frozenset()
     shared: frozenset[int] = frozenset()
+    recurring: frozenset[int] = frozenset()
     navigation: frozenset[int] = frozenset()
     titles: frozenset[int] = frozenset()
 
@@ -63,23 +65,15 @@ class SiteProfile:
 
     def encode(self) -> bytes:
         """Return the snapshot as it is stored: see :func:`decode_profile`."""
-        parts = (self.furniture, self.shared, self.navigation, self.titles)
-        return msgspec.msgpack.encode(_PackedProfile(self.number, *map(_pack_numbers, parts)))
+        parts = (self.furniture, self.shared, self.recurring, self.navigation, self.titles)
+        return msgspec.msgpack.encode((self.number, *map(_pack_numbers, parts)))
 
 
 UNKNOWN_SITE = SiteProfile()
 """The profile of a site about which nothing is known."""
 
 
-class _PackedProfile(msgspec.Struct, frozen=True, array_like=True):
-    number: Count
-    furniture: bytes
-    shared: bytes
-    navigation: bytes
-    titles: bytes
-
-
-_decode_profile = msgspec.msgpack.Decoder(_PackedProfile).decode
+_decode_profile = msgspec.msgpack.Decoder(tuple[Count, bytes, bytes, bytes, bytes, bytes]).decode
 
 
 @lru_cache(maxsize=_CACHED)  # of a hostile site a profile takes 400 KB
@@ -91,11 +85,10 @@ def decode_profile(content: bytes) -> SiteProfile:
     """
     if not content:
         return UNKNOWN_SITE
-    packed = _decode_profile(content)
-    parts = (packed.furniture, packed.shared, packed.navigation, packed.titles)
+    number, *parts = _decode_profile(content)
     if sum(map(len, parts)) > 4 * MAX_COUNTERS:
         raise msgspec.DecodeError("the snapshot of a site has more hashes than are counted")
-    return SiteProfile(packed.number, *map(_unpack_numbers, parts))
+    return SiteProfile(number, *map(_unpack_numbers, parts))
 
 
 @lru_cache(maxsize=_CACHED)

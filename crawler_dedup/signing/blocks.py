@@ -20,6 +20,7 @@ from crawler_dedup.signing.limits import MAX_BLOCKS
 from crawler_dedup.signing.lines import hash_line, hash_text, is_number_sequence
 from crawler_dedup.signing.links import hash_target
 from crawler_dedup.signing.pagelines import SHORT, SYMBOLS, Line, count_read, read_lines, split_into_lines
+from crawler_dedup.signing.textblocks import find_joined
 from crawler_dedup.signing.titles import Heading, find_named, letters_of, split_title
 
 if TYPE_CHECKING:
@@ -113,9 +114,10 @@ def pack_blocks(
     plain_title = normalise(title)
     longest_name = 2 * len(plain_title) + 2  # it may have its words twice
     title_units = frozenset(split_units(plain_title))
-    beginnings = frozenset(unit[0] for unit in title_units)
     names = {letters_of(plain_title), *split_title(title)} - {""}
+    beginnings = frozenset(name[0] for name in names)
     blocks, of_main = split_into_lines(page.blocks), frozenset(map(id, split_into_lines(main.blocks)))
+    joined = find_joined(blocks)
     rows = _Rows()
     headings: list[Heading] = []
     main_texts: list[str] = []
@@ -123,7 +125,7 @@ def pack_blocks(
     for place, block, line in read_lines(blocks):
         plain = line.plain
         has_price = bool(line.numbers) and 2 * (block.size - block.linked) > block.linked
-        traits = _ENTRY if 2 * block.linked >= block.size and not (block.has_words or has_price) else 0
+        traits = _ENTRY if 2 * block.linked >= block.size and not (block.beside or has_price) else 0
         is_main = id(block) in of_main
         if block.level:
             headings.append(Heading(letters_of(plain), bool(traits)))
@@ -134,12 +136,12 @@ def pack_blocks(
             traits |= _MAIN
         if line.numbers:
             traits |= _NUMBER
-        begins_alike = plain[:1] in beginnings or not plain[:1].isalnum()  # false for most blocks
-        if begins_alike and len(plain) <= longest_name:
+        may_be_name = block.level or plain[:1] in beginnings or not plain[:1].isalnum()  # false for most blocks
+        if may_be_name and len(plain) <= longest_name:
             traits |= _NAME * _is_name(plain, plain_title, names, title_units if block.level else frozenset())
         if block.shown != block.text:
             traits |= _HIDDEN
-        if block.linked >= block.size and block.path_kind:
+        if block.path_kind and (block.linked >= block.size or id(block) in joined):
             traits |= _LINKED
         noted[place] = rows.add(line, block, traits)
         if "/" in plain and block.size <= MAX_ADDRESS_LINE and (address := _ADDRESS_AT_END.search(block.text)):

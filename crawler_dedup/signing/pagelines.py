@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from itertools import accumulate
 from math import inf
 from typing import TYPE_CHECKING, NamedTuple, cast
@@ -97,6 +98,13 @@ def _read_date(plain: str) -> tuple[Sequence[str], bytes] | None:
     return date.readings, without_punctuation(around.encode("utf-8", "replace"))
 
 
+@lru_cache(maxsize=1024)  # a new page is compared with several kept pages
+def hash_date_in(address: str) -> int:
+    """Return the hash of a line that has only the date in *address*, as of ``/2026/05/12/``; 0 if there is none."""
+    date = find_date(address.lower())
+    return hash_line(b"", date.readings) if date and len(date.readings) == 1 else 0
+
+
 def count_read(blocks: Sequence[Block]) -> int:
     """Return the number of the first blocks that together have up to :data:`MAX_CHARS` characters."""
     return bisect_right(list(accumulate([len(block.text) for block in blocks])), MAX_CHARS)
@@ -126,9 +134,12 @@ def _remember(lines: dict[tuple[str, bool], Line]) -> None:
 
 def _read_new(blocks: Sequence[Block]) -> Iterator[Line]:
     """Yield the line of each block."""
-    # All lines are normalised in one call, because for a short text the call costs more than the work.
+    texts = [block.text for block in blocks]
+    # Lines of other than ASCII are normalised in one call, because for a short text the call costs more than the work.
     # Each line follows a line end, also the first, because a long one is normalised in pieces that begin there.
-    plain_lines = normalise("".join([f"\n{block.text}" for block in blocks]), limit=inf)[1:].split("\n")
+    folded = normalise("".join([f"\n{text}" for text in texts if not text.isascii()]), limit=inf).split("\n")
+    next_folded = iter(folded[1:]).__next__
+    plain_lines = [text.lower() if text.isascii() else next_folded() for text in texts]
     lines: list[tuple[str, Sequence[str], bytes | None]] = []
     for block, plain, digits in zip(blocks, plain_lines, _digits_of("\n".join(plain_lines)).split(b"\n"), strict=True):
         # The date is read first: "Comments: 12 May" has no number of comments.

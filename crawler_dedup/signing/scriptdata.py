@@ -6,14 +6,15 @@ with the data in a string, a function that is called with the values.
 
 from __future__ import annotations
 
+import json
 import re
 from base64 import urlsafe_b64decode
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import suppress
 from heapq import nlargest
 from html import unescape
-from typing import NamedTuple, cast
+from typing import cast
 from urllib.parse import unquote
 
 from lxml import etree
@@ -39,6 +40,8 @@ _UNSHOWN = ("noscript", "script", "style", "template")
 _LABEL = 20  # letters: "Loading…"
 
 _TEMPLATE = re.compile(r"\s*(?:<(?!!)|\{\{)")  # a script that is none: markup, which has the same text on each page
+_JSON, _XML = "application/json", re.compile(r"(?:application|text)/(?!xhtml)(?:[\w.-]+\+)?xml")
+_XML_TEXT = re.compile(r"<[/?]?([\w:.-]++)([^<>]*+)>([^<>]*+)")  # a tag with what follows it
 # What is outside of scripts is read from the bytes, because looking at each attribute of a tree takes ten times as long:
 # attributes and comments that begin as data do, also as an argument, with entities, or in base64 ('{"', '[{').
 _BEGIN = rb"(?:[\s\w.]{0,40}+[=(]?+(?:[{\[]|&(?:quot|#34|#123|#91);|%(?:7B|5B|22))|eyJ|W3s)"
@@ -46,17 +49,17 @@ _ATTRIBUTE = re.compile(rb"=(?:\"(%b[^\"]*)|'((?:%b|\")[^']*))" % (_BEGIN, _BEGI
 _COMMENT = re.compile(rb"<!--(?!\[if)(%b(?:[^-]++|-(?!->))*+)" % _BEGIN)
 # The start tag of an element that a script defines: its name has a hyphen.
 _DEFINED_TAG = re.compile(rb"<[a-zA-Z][\w.]*+-(?:[^<>\"']++|\"[^\"]*\"?|'[^']*'?)*+")
-# A text in quotation marks, which need not end, so that none is searched for an end twice; or another value, after its
-# first character; a name's colon. A set of characters comes first, so that all others are skipped quickly.
+# The first character of a value; a text in quotation marks, which need not end, so that none is searched for an end twice,
+# or what follows in another value; a name's colon. A set of characters comes first, so that all others are skipped quickly.
 _LITERAL = re.compile(
-    r"[\"'`\dtf-](?:(?<=\")([^\"\\\n]*(?:\\.[^\"\\\n]*)*)\"?|(?<=')([^'\\\n]*(?:\\.[^'\\\n]*)*)'?"
+    r"([\"'`\dtf-])(?:(?<=\")([^\"\\\n]*(?:\\.[^\"\\\n]*)*)\"?|(?<=')([^'\\\n]*(?:\\.[^'\\\n]*)*)'?"
     r"|(?<=`)([^`\\]*(?:\\.[^`\\]*)*)`?"
     r"|(?<=[:,\[(= \t\r\n{].)((?:(?<=\d)|(?<=-)\d)[\d.]*(?:[eE][+-]?\d+)?|(?<=t)rue\b|(?<=f)alse\b))(\s*:)?",
     re.DOTALL,
 )
 _BACKWARD_NAME = re.compile(r" ?[:=] ?([\w$-]+)")  # before a value, from right to left
 _NAME_CHARS = 40
-_BEFORE_VALUE = frozenset(":= ")
+_BEFORE_VALUE = (":", "=", " ")
 _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|(.))", re.DOTALL)
 _CONTROLS = {"n": "\n", "r": "\r", "t": "\t", "b": " ", "f": " "}
 _BASE64 = frozenset(("eyJ", "W3s"))  # '{"' and '[{'
@@ -87,11 +90,8 @@ _PARAMETERS = re.compile("[?#]")
 _PICTURES = tuple(".avif .gif .jpeg .jpg .mp3 .mp4 .png .svg .webm .webp".split())
 
 
-class _Value(NamedTuple):
-    """A value with the name that precedes it, or that precedes the list that it is in."""
-
-    name: str
-    text: str
+_Value = tuple[str, str]
+"""A value after the name that precedes it, or that precedes the list that it is in."""
 
 
 def awaits_script(tree: HtmlElement) -> bool:
@@ -122,20 +122,31 @@ def find_data(tree: HtmlElement, body: bytes, outline: Outline, main: MainBlocks
         body: the page before it was parsed.
     """
     elements = (element for element in tree.getroottree().getroot().iter("script") if element.text)
-    scripts = [(element.text, element.get("type", "").strip().lower()) for element in elements]
+    scripts = [_read_script(element.text, element.get("type", "").strip().lower()) for element in elements]
     outside = [*map(b"".join, _ATTRIBUTE.findall(body)), *_COMMENT.findall(body)]
     outside += [_ATTRIBUTE.sub(b"", tag) for tag in _DEFINED_TAG.findall(body)]
-    if not (is_thin or outside) and sum([_most_letters(text) for text, _ in scripts]) <= _SHARE * main.size:
-        return []  # true for most pages
+    size = _SHARE * sum([block.size for block in outline.blocks])
+    if not is_thin and sum([_most_letters(text) for text, _ in scripts]) + sum(map(len, outside)) <= size:
+        return []  # true for many pages
     pieces = [text for text, _ in scripts if not _TEMPLATE.match(text)]
     attributes = b"\0".join(outside).decode("utf-8", "backslashreplace").replace("&quot;", '"')  # the usual entity
     pieces += map(unescape, attributes.split("\0"))
     data = "\n".join(map(_decode, pieces))
-    compared = _read_outweighing(data, outline, main, is_thin=is_thin)
+    compared = _read_outweighing(data, size, main, is_thin=is_thin)
     if is_thin and not any(compared):
-        data = "\n".join([text for text, kind in scripts if kind == "application/json"])
-        compared = [*_compare([*_read(data[:_MOST_CHARS])]), data[_MOST_CHARS:]]
+        data = "\n".join([text for text, kind in scripts if kind == _JSON])
+        compared = [*_compare(_read(_split(data[:_MOST_CHARS]))).values(), data[_MOST_CHARS:]]
     return _hash_rows(dict.fromkeys(filter(None, compared)))
+
+
+def _read_script(text: str, kind: str) -> tuple[str, str]:
+    """Return the *text* of a script with its *kind*. XML is written as literals are."""
+    if not _XML.fullmatch(kind):
+        return text, kind
+    text = text.replace("<![CDATA[", "").replace("]]>", "")
+    return _XML_TEXT.sub(
+        lambda tag: f"{tag[2]} {tag[1]}={json.dumps(unescape(tag[3].strip()), ensure_ascii=False)}", text
+    ), _JSON
 
 
 def _decode(text: str) -> str:
@@ -149,30 +160,41 @@ def _decode(text: str) -> str:
     return text
 
 
-def _read_outweighing(data: str, outline: Outline, main: MainBlocks, *, is_thin: bool) -> list[str]:
-    """Return what is compared of the values in *data* if they have half as much text as the page, and not its main text.
+def _read_outweighing(data: str, size: float, main: MainBlocks, *, is_thin: bool) -> list[str]:
+    """Return what is compared of the values in *data* if their text is longer than *size*, and not the main text.
 
     A page that a script fills shows menus and a consent text. If a server has filled the page, too, its main text is in the
     data, and what else is in them is not what the page is about.
     """
-    size = _SHARE * sum([block.size for block in outline.blocks])
     # What takes least time comes first: most pages have less data than text.
     if _most_letters(data) <= size or (not is_thin and _contains(data, main)):
         return []
-    read, rest = data[:_MOST_CHARS], data[_MOST_CHARS:]
-    # Their names and places are not needed for this.
-    literals = [literal for *literal, colon in _LITERAL.findall(read) if not colon]
-    texts = {rest, *(double or single or template for double, single, template, _ in literals)}
-    if sum(map(_most_letters, texts)) + sum([1 + len(bare) for *_, bare in literals]) <= size:
+    literals, rest = _split(data[:_MOST_CHARS]), data[_MOST_CHARS:]
+    texts = {
+        rest,
+        *[
+            double or single or template or first + (bare or "")
+            for _, first, double, single, template, bare, colon in literals
+            if not colon
+        ],
+    }
+    if sum(map(_most_letters, texts)) <= size:
         return []
-    values = [*_read(read)]
+    values = dict.fromkeys(_read(literals))
+    if sum(map(size_in_letters, _find_texts(values, rest))) <= size:  # to find what is not compared would take longer
+        return []
     compared = _compare(values)
-    of_name = Counter([name for (name, _), text in dict(zip(values, compared, strict=True)).items() if text])
-    texts = {text for name, text in values if of_name[name] >= _SERIES or _is_text(text)}
-    texts = {rest, *(_MARKUP.sub(" ", text) if "<" in text else text for text in texts)}
+    texts = _find_texts(compared, rest)
     if sum(map(size_in_letters, texts)) <= size or (not is_thin and _contains("\n".join(texts), main)):
         return []
-    return [*compared, rest]
+    return [*compared.values(), rest]
+
+
+def _find_texts(values: Collection[_Value], rest: str) -> set[str]:
+    """Return *rest* and those of *values* that are texts, or of which the same name has many."""
+    of_name = Counter([name for name, _ in values])
+    texts = {text for name, text in values if of_name[name] >= _SERIES or _is_text(text)}
+    return {rest, *[_MARKUP.sub(" ", text) if "<" in text else text for text in texts]}
 
 
 def _most_letters(text: str) -> int:
@@ -192,24 +214,28 @@ def _contains(data: str, main: MainBlocks) -> bool:
     return 2 * sum([len(run) for run in runs if run in data]) > sum(map(len, runs))
 
 
-def _read(data: str, nested: int = 0) -> Iterator[_Value]:
-    """Yield the literals in *data* that are no names of values, also those in texts that contain data."""
-    name, end_of_name = "", 0
-    for literal in _LITERAL.finditer(data):
-        double, single, template, bare, colon = literal.groups()
-        begin = literal.start()
+def _split(data: str) -> list[tuple[str, ...]]:
+    """Return the literals in *data*: what is before each, and the groups of :data:`_LITERAL`."""
+    pieces = iter(_LITERAL.split(data))
+    return [*zip(*[pieces] * (1 + _LITERAL.groups), strict=False)]
+
+
+def _read(literals: Iterable[tuple[str, ...]], nested: int = 0) -> Iterator[_Value]:
+    """Yield those of *literals* that are no names of values, also those in texts that contain data."""
+    name, follows_name = "", False
+    for between, first, double, single, template, bare, colon in literals:
         # Most values follow a name in quotation marks.
-        if begin - end_of_name > 1 and data[begin - 1 : begin] in _BEFORE_VALUE:
-            before = _BACKWARD_NAME.match(data[max(begin - _NAME_CHARS, 0) : begin][::-1])
+        if len(between) > follows_name and between.endswith(_BEFORE_VALUE):
+            before = _BACKWARD_NAME.match(between[-_NAME_CHARS:][::-1])
             name = before[1][::-1] if before else name
-        text = double or single or template or ""
-        text = literal[0][:1] + bare if bare is not None else _read_text(text)
+        text = _read_text(double or single or template or "") if bare is None else first + bare
+        follows_name = bool(colon) and bare is None
         if colon:
-            name, end_of_name = text, literal.end() if bare is None else 0
+            name = text
         elif nested < _MOST_NESTED and ('":' in text or '["' in text):
-            yield from _read(text, nested + 1)
+            yield from _read(_split(text), nested + 1)
         else:
-            yield _Value(name, text)
+            yield name, text
 
 
 def _read_text(text: str) -> str:
@@ -225,12 +251,12 @@ def _replace_escape(escape: re.Match[str]) -> str:
     return chr(int(code, 16)) if code else _CONTROLS.get(escape[3], escape[3])
 
 
-def _compare(values: Sequence[_Value]) -> list[str]:
-    """Return what is compared of each value; ``""`` if it changes with each answer, or is an address but of no picture."""
+def _compare(values: Iterable[_Value]) -> dict[_Value, str]:
+    """Return what is compared of *values*, without those that change with each answer, and addresses but of pictures."""
     distinct = dict.fromkeys(values)
     changing = {name for name in {name for name, _ in distinct} if _CHANGING_NAME.search(name)}
-    compared = {value: _comparable(value.text.strip(), is_changing=value.name in changing) for value in distinct}
-    return [(text := compared[value]) and f"{value.name}={text}" for value in values]
+    compared = {value: _comparable(value[1].strip(), is_changing=value[0] in changing) for value in distinct}
+    return {value: f"{value[0]}={text}" for value, text in compared.items() if text}
 
 
 def _comparable(text: str, *, is_changing: bool) -> str:

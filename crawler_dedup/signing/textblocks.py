@@ -5,13 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from functools import partial
-from itertools import chain
+from itertools import chain, groupby
+from operator import attrgetter
 from typing import NamedTuple
 from unicodedata import category
 
 from crawler_dedup.signing.features import size_in_letters
 
 _LINE_ENDS = ("\n", "\r")
+LINK_MARK = "\0"
+_LEAST_JOINED = 3
 _LIST = 6  # links; fewer in one line lead to the pages beside this one, or to those above it
 _NUMBERS, _SIGNS = re.compile(r"\d\D+\d"), ("Sc", "So")
 _STATES = frozenset("↑↓±∓")
@@ -34,7 +37,7 @@ class Block(NamedTuple):
         row: number of the row of a table, or of the label in a list of labels with values, that it belongs to; 0: none.
         cell: number of the cell in that row, counted from 1; 0: none.
         lines: the lines of a preformatted text, by which it is compared. The main text is found without them.
-        has_words: whether there are words or a value beside its links.
+        beside: the text beside its links, each of which :data:`LINK_MARK` represents, if it has words or a value.
     """
 
     text: str
@@ -48,7 +51,7 @@ class Block(NamedTuple):
     row: int = 0
     cell: int = 0
     lines: tuple[Block, ...] = ()
-    has_words: bool = False
+    beside: str = ""
 
 
 # The same as Block._make, without calling a function in Python for each block.
@@ -68,10 +71,22 @@ def size_of_links(parts: list[str], links: list[slice], text: str, size: int) ->
     return sum(map(size_in_letters, texts))
 
 
-def has_words_beside(parts: list[str], links: list[slice]) -> bool:
-    """Return whether *parts* have more than a number (as "1." and "(12)") and punctuation beside *links*."""
-    rest = "".join(leave_out(parts, links))
-    return bool(_NUMBERS.search(rest)) or any(sign.isalpha() or _is_value(sign) for sign in rest)
+def read_beside(parts: list[str], links: list[slice]) -> str:
+    """Return the text beside *links*, each marked; ``""`` if it is only a number (as "1." and "(12)") and punctuation."""
+    rest = join_parts(leave_out(parts, links))
+    if not _NUMBERS.search(rest) and not any(sign.isalpha() or _is_value(sign) for sign in rest):
+        return ""
+    return join_parts(leave_out(parts, links, LINK_MARK))
+
+
+def find_joined(lines: Iterable[Block]) -> frozenset[int]:
+    """Return the identities of lines whose links are joined by the same words as those of the lines beside them.
+
+    In a list of the latest comments, each line is "NAME on TITLE".
+    """
+    runs = groupby(lines, attrgetter("beside", "path_kind"))
+    joined = ([*map(id, run)] for (beside, path_kind), run in runs if path_kind and beside.count(LINK_MARK) > 1)
+    return frozenset(chain.from_iterable(run for run in joined if len(run) >= _LEAST_JOINED))
 
 
 def _is_value(sign: str) -> bool:
@@ -121,9 +136,9 @@ class _Line(NamedTuple):
         text = join_parts(self.parts)
         size = size_in_letters(text)
         linked = min(size_of_links(self.parts, self.links, text, size), size)
-        has_words = has_words_beside(self.parts, self.links)
+        beside = read_beside(self.parts, self.links)
         shown = join_parts(leave_out(self.parts, self.hidden))
-        return block._replace(text=text, size=size, linked=linked, shown=shown, has_words=has_words)
+        return block._replace(text=text, size=size, linked=linked, shown=shown, beside=beside)
 
 
 def join_parts(parts: Iterable[str]) -> str:
@@ -131,11 +146,11 @@ def join_parts(parts: Iterable[str]) -> str:
     return " ".join("".join(parts).split())
 
 
-def leave_out(parts: list[str], spans: Iterable[slice]) -> list[str]:
-    """Return the *parts* that are not in *spans*, which follow each other."""
+def leave_out(parts: list[str], spans: Iterable[slice], mark: str = "") -> list[str]:
+    """Return the *parts* that are not in *spans*, which follow each other, with a *mark* for each span."""
     left: list[str] = []
     begin = 0
     for span in spans:
-        left += parts[begin : span.start]
+        left += (*parts[begin : span.start], mark)
         begin = span.stop
     return left + parts[begin:]

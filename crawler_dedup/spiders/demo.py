@@ -9,21 +9,19 @@ from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.resources import files
 from itertools import chain, count, repeat
-from typing import Any, Self
+from typing import Any
 from urllib.parse import urlsplit
 
 import msgspec
 import scrapy
 from rich.table import Table
 from rich.text import Text
-from scrapy.crawler import Crawler
-from scrapy.http import Response
+from scrapy.http import HtmlResponse
 from scrapy.settings import BaseSettings
 
-from crawler_dedup import Config, Decision, near_duplicate_dropped
+from crawler_dedup import Decision, near_duplicate_dropped
 from crawler_dedup.cli.diff import print_side_by_side
 from crawler_dedup.cli.terminal import discard_output, make_console, print_commands, quantity
-from crawler_dedup.signing.signer import Signer
 from crawler_dedup.spiders.site import SiteSpider
 from crawler_dedup.system.extras import note_on_extra
 
@@ -208,36 +206,29 @@ class DemoSpider(SiteSpider):
         settings.setdict(_SETTINGS, priority="spider")
         settings.set("DEDUP_DIR", tempfile.mkdtemp(prefix="crawler-dedup-demo-"), priority="cmdline")
 
-    @classmethod
-    def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Self:
-        """Connect the signal of dropped pages."""
-        spider = super().from_crawler(crawler, *args, **kwargs)
-        crawler.signals.connect(spider.dropped, signal=near_duplicate_dropped)
-        return spider
-
     def __init__(self) -> None:
         self.sites = DemoSites()
-        self.drops: list[Decision] = []
-        self.bodies: dict[str, bytes] = {}
+        self.drops: dict[str, list[str]] = {}
+        self.texts: dict[str, str] = {}
         hosts = (origin.removeprefix("http://") for origin in (self.sites.newspaper, self.sites.mirror))
         super().__init__(url=f"{self.sites.newspaper}/", allow=",".join(hosts))
 
     async def start(self) -> AsyncIterator[Any]:
         """Request the front page, and two pages again when all others are done: one has changed meanwhile, one has not."""
+        self.crawler.signals.connect(self.dropped, signal=near_duplicate_dropped)
         async for request in super().start():
             yield request
         for path in ("/notice", "/lighthouse"):
             yield scrapy.Request(self.sites.newspaper + path, dont_filter=True, priority=-100)
 
-    async def parse(self, response: Response, is_start: bool = False) -> AsyncIterator[Any]:
-        """Yield the page and its links."""
-        self.bodies[response.url] = response.body
-        async for result in super().parse(response, is_start):
-            yield result
+    async def _item(self, response: HtmlResponse) -> dict[str, Any]:
+        item = await super()._item(response)
+        self.texts[response.url] = item["text"]
+        return item
 
     def dropped(self, decision: Decision) -> None:
-        """Note a dropped page."""
-        self.drops.append(decision)
+        """Note a dropped page, by its representative."""
+        self.drops.setdefault(decision.duplicate_of, []).append(self.sites.name(decision.url))
 
     def closed(self, reason: str) -> None:
         """Stop the sites, and print what was fetched, kept and dropped, unless the crawl was interrupted."""
@@ -254,11 +245,9 @@ class DemoSpider(SiteSpider):
         console.print(self._list_drops())
         console.print()
         new, kept = self.sites.mirror + _EDITED, self.sites.newspaper + _EDITED
-        if {new, kept} <= self.bodies.keys():
+        if {new, kept} <= self.texts.keys():
             titles = f"kept, too: {self.sites.name(new)}", f"kept: {self.sites.name(kept)}"
-            signer = Signer(Config(tokenizer="bigrams"))
-            texts = (signer.main_text(self.bodies[url]) for url in (new, kept))
-            print_side_by_side(console, *texts, folded=True, titles=titles, context=0)
+            print_side_by_side(console, self.texts[new], self.texts[kept], folded=True, titles=titles, context=0)
             console.print()
         print_commands(
             console,
@@ -270,13 +259,10 @@ class DemoSpider(SiteSpider):
 
     def _list_drops(self) -> Table:
         """Return the kept pages, each with the pages that were dropped because of it."""
-        groups: dict[str, list[str]] = {}
-        for drop in self.drops:
-            groups.setdefault(drop.duplicate_of, []).append(self.sites.name(drop.url))
         table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False)
         table.add_column("kept page", style="cyan")
         table.add_column("dropped because of it", overflow="fold")
-        for kept, dropped in groups.items():
+        for kept, dropped in self.drops.items():
             table.add_row(self.sites.name(kept), "  ".join(dropped))
         return table
 

@@ -38,6 +38,11 @@ def interrupts_blocked() -> Iterator[None]:
 
 _CHUNK = 8  # arguments that a process takes at a time: few, so that all processes end together
 
+
+class ProcessDied(DedupError):
+    """A process died in the middle of its work."""
+
+
 _In = TypeVar("_In")
 _Out = TypeVar("_Out")
 _stop: Event | None = None
@@ -55,7 +60,7 @@ def map_in_processes(
         chunk_size: how many arguments a process takes at a time.
 
     Raises:
-        DedupError: a process died.
+        ProcessDied: a process died.
     """
     # `spawn`, the default of Windows and macOS: a forked child of a process with threads can hang.
     context = get_context("spawn")
@@ -72,7 +77,7 @@ def map_in_processes(
             yield result
             advance(1)
     except BrokenProcessPool:
-        raise DedupError(
+        raise ProcessDied(
             "A worker process was ended from outside, perhaps for lack of memory: use fewer of them (--jobs)."
         ) from None
     finally:

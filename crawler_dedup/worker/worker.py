@@ -17,14 +17,13 @@ import msgspec
 from crawler_dedup.config import Config
 from crawler_dedup.decision import Decision, Verdict
 from crawler_dedup.deduplicator import Deduplicator
-from crawler_dedup.errors import ConnectionLost, DedupError
+from crawler_dedup.errors import DedupError
 from crawler_dedup.index.index import Index
 from crawler_dedup.index.limits import MAX_KNOWN_SNAPSHOTS
 from crawler_dedup.index.overrides import Override, make_override
 from crawler_dedup.index.profiles import site_key
 from crawler_dedup.pagetext import RepeatedBlocks
 from crawler_dedup.signedpage import SignedPage
-from crawler_dedup.system.channel import Failure
 from crawler_dedup.system.logs import logger_without_credentials
 from crawler_dedup.worker.messages import (
     CLAIM_BITS,
@@ -35,6 +34,7 @@ from crawler_dedup.worker.messages import (
     DecideAgain,
     EndClaim,
     EndRestorations,
+    Failure,
     Figures,
     Job,
     KeepAddress,
@@ -165,35 +165,26 @@ class Worker(TextMaker):
         return known
 
     def _offer_signed(self) -> None:
-        """Offer the signed pages together, but apart if one of them may not be decided about, or not in the same way."""
-        batches: dict[tuple[str, str, bool], list[_Signed]] = {}
-        for signed in self._signed:
-            batches.setdefault((signed.page.scope, signed.alias, signed.is_dry), []).append(signed)
-        self._signed = []
-        for batch in batches.values():
-            self._offer(batch)
+        """Offer the signed pages, which then share a transaction."""
+        signed, self._signed = self._signed, []
+        for page in signed:
+            self._offer(page)
 
-    def _offer(self, batch: Sequence[_Signed]) -> None:
-        aliases = {signed.page.key: signed.alias for signed in batch if signed.alias}
-        pages = [signed.page for signed in batch]
+    def _offer(self, signed: _Signed) -> None:
+        page, aliases = signed.page, {signed.page.key: signed.alias} if signed.alias else {}
         try:
-            future = self._deduplicator.submit(pages, claim=True, aliases=aliases, is_dry=batch[0].is_dry)
+            future = self._deduplicator.submit([page], claim=True, aliases=aliases, is_dry=signed.is_dry)
         except Exception as error:
             future = Future()
             future.set_exception(error)
         self._offered[future] = time.monotonic()
-        future.add_done_callback(partial(self._answer, batch))
+        future.add_done_callback(partial(self._answer, signed))
 
-    def _answer(self, batch: Sequence[_Signed], future: Future[list[Decision]]) -> None:  # called in the writing thread
+    def _answer(self, signed: _Signed, future: Future[list[Decision]]) -> None:  # called in the writing thread
         self._offered.pop(future, None)
         error = TimeoutError("no answer from the index in time") if future.cancelled() else future.exception()
-        if error is not None and len(batch) > 1 and not isinstance(error, (ConnectionLost, TimeoutError)):
-            for signed in batch:  # the fault may be that of one page
-                self._offer([signed])
-            return
-        outcomes: Sequence[Decision | Failure] = future.result() if error is None else len(batch) * [Failure.of(error)]
-        for (number, page, _, _, forms, began), outcome in zip(batch, outcomes, strict=True):
-            self._channel.send(Answer(number, Checked(page, outcome, forms, began)))
+        outcome = future.result()[0] if error is None else Failure.of(error)
+        self._channel.send(Answer(signed.number, Checked(signed.page, outcome, signed.forms, signed.began)))
 
     def _answer_end(self, number: int, future: Future[bool]) -> None:  # called in the writing thread
         error = future.exception()

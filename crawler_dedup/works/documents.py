@@ -6,7 +6,7 @@ import lzma
 import re
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
@@ -58,8 +58,17 @@ def is_document(file: Path) -> bool:
     return file.name.lower().endswith(SUFFIXES)
 
 
-def read_document(name: str, content: bytes) -> Document:
+def _read_html(content: bytes) -> Document:
+    tree = parse(content)
+    title, authors = find_title(tree)[:_MAX_NAME], tree.xpath("string(//meta[@name='author']/@content)")
+    return Document(read_shown_text(tree), title, str(authors).strip()[:_MAX_NAME])
+
+
+def read_document(name: str, content: bytes, read_page: Callable[[bytes], Document] = _read_html) -> Document:
     """Read the content of a file; its *name* says which kind it is, HTML if it has no suffix that is known.
+
+    Args:
+        read_page: reads HTML.
 
     Raises:
         DedupError: it cannot be read; the message begins with *name*.
@@ -71,7 +80,7 @@ def read_document(name: str, content: bytes) -> Document:
             return _read_epub(content)
         if b"\0" in content[:_HEAD_CHARS] and not content.startswith(_UTF_16):
             raise DedupError(f"{name} is not text.")
-        return _read_text(content) if lower.endswith(_TEXT) else _read_html(content)
+        return _read_text(content) if lower.endswith(_TEXT) else read_page(content)
     except BeyondLimits as limit:
         raise DedupError(f"{name} has {limit}.") from None
     except _EPUB_ERRORS as error:
@@ -96,12 +105,6 @@ def _read_text(content: bytes) -> Document:
     heading = _HEADING.search(text[:_HEAD_CHARS])
     title = names.get("title") or (heading[1] if heading else "")
     return Document(text, title.strip()[:_MAX_NAME], names.get("author", "").strip()[:_MAX_NAME])
-
-
-def _read_html(content: bytes) -> Document:
-    tree = parse(content)
-    title, authors = find_title(tree)[:_MAX_NAME], tree.xpath("string(//meta[@name='author']/@content)")
-    return Document(read_shown_text(tree), title, str(authors).strip()[:_MAX_NAME])
 
 
 def _read_epub(content: bytes) -> Document:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections import Counter
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
@@ -18,9 +16,8 @@ pytest.importorskip("pyarrow", reason="the extra batch is not installed: pip ins
 from crawler_dedup import Config, DedupError, Deduplicator, Export, IndexMismatch, Verdict
 from crawler_dedup.batch.candidates import find_candidates
 from crawler_dedup.batch.collection import Collection
-from crawler_dedup.batch.decide import FURTHER_KEY_BYTES, KEPT_BYTES, PickedPages, RememberingMatcher, decide_pages
+from crawler_dedup.batch.decide import RememberingMatcher
 from crawler_dedup.batch.find import PROFILES, Report
-from crawler_dedup.batch.formats.records import Columns
 from crawler_dedup.batch.learning import LEARNED_PAGES
 from crawler_dedup.batch.output import CLUSTERS, KEPT
 from crawler_dedup.batch.shard import ENTRY_BYTES, read_rows
@@ -266,35 +263,18 @@ def test_pages_of_different_languages_are_not_compared(tmp_path: Path) -> None:
         assert find(tmp_path / scope, tmp_path / "decisions").kept == kept
 
 
-def test_a_page_has_the_identifier_of_the_input(tmp_path: Path) -> None:
-    pages = [Page("http://h/1", article("x"), "first"), Page("http://h/1", article("x"), "second")]
-    source = write_pages(tmp_path / "pages.jsonl", pages)
-    sign([source], tmp_path / "signed", columns=Columns(id="id"))
-    find(tmp_path / "signed", tmp_path / "decisions")
-    (row,) = table(tmp_path / "decisions" / CLUSTERS)
-    assert (row["duplicate"], row["representative"], row["verdict"]) == ("second", "first", "duplicate")
-    assert (row["record"], row["representative_record"], row["rule"]) == (1, 0, "same bytes")
-
-
 def test_too_little_memory_is_refused_before_any_work(tmp_path: Path) -> None:
     sign([write_pages(tmp_path / "pages.jsonl", [Page("http://h/", article("x"))])], tmp_path / "signed")
     with pytest.raises(DedupError, match=r"At least 283M of memory is needed \(pages: 1\), but 100M is allowed"):
         find(tmp_path / "signed", tmp_path / "decisions", memory=100 << 20)
 
 
-def test_too_little_memory_for_kept_pages_and_their_keys_is_reported(tmp_path: Path) -> None:
-    pages = [Page(f"http://h/{number}", article(number // 2, count=40, changed=number % 2 * 8)) for number in range(40)]
-    source = write_pages(tmp_path / "pages.jsonl", pages)
-    memory_of_keys = 5 * (KEPT_BYTES + 21 * FURTHER_KEY_BYTES)  # minhash has 25 keys a page
-    for scheme, memory, most in (("simhash", 10 * KEPT_BYTES, 10), ("minhash", memory_of_keys, 5)):
-        config = Config(tokenizer="bigrams", scheme=scheme)
-        sign([source], tmp_path / scheme, config)
-        shards = Collection.open(tmp_path / scheme)
-        rows = read_rows(shards.shards, shards.require_whole(ignore_progress))
-        matcher, sites = RememberingMatcher(Signer(config)), FrozenProfiles({})
-        with tempfile.TemporaryFile() as picked, tempfile.TemporaryFile() as kept:
-            all_pages = PickedPages(picked, rows.read_contents(rows.texts))
-            with pytest.raises(DedupError, match=f"More than {most} kept pages"):
-                list(decide_pages(all_pages, np.arange(40), (), matcher, sites, kept, memory))
+def test_too_little_memory_for_keys_is_reported(tmp_path: Path) -> None:
+    pages = [Page(f"http://h/{number}", article(number)) for number in range(6)]
+    config = Config(tokenizer="bigrams", scheme="minhash")  # it has 25 keys a page
+    sign([write_pages(tmp_path / "pages.jsonl", pages)], tmp_path / "signed", config)
+    shards = Collection.open(tmp_path / "signed")
+    rows = read_rows(shards.shards, shards.require_whole(ignore_progress))
+    matcher, sites = RememberingMatcher(Signer(config)), FrozenProfiles({})
     with pytest.raises(DedupError, match="keys by which pages are looked up"):
         find_candidates(rows, None, matcher.scheme, matcher, sites, 25 * 5 * ENTRY_BYTES, ignore_progress)

@@ -1,3 +1,5 @@
+"""``crawler-dedup drops`` and ``groups`` list what was dropped, by the journal and the index."""
+
 from __future__ import annotations
 
 import re
@@ -20,9 +22,11 @@ from tests.support.commandline import (
     in_terminal,
     invoke,
     json_lines,
+    lines_in,
     printed_text,
     write,
 )
+from tests.support.crawling import article
 from tests.support.droppedpages import COPIES, HOSTILE, KEPT, PAGES, explained
 
 pytestmark = pytest.mark.usefixtures("outside")
@@ -63,15 +67,14 @@ def test_pages_of_a_dry_run_are_never_called_drops(tmp_path: Path) -> None:
     assert listed.stderr.startswith("6 marked pages in run ")
     assert invoke("drops", tmp_path / "index", "--sample", 2).stderr.startswith("2 of 6 marked pages in run ")
     assert summed.stdout.startswith("6 marked pages in run ")
-    assert summed.stdout.count("marked ┃") == summed.stdout.count("┏") == 4, summed.stdout
+    assert summed.stdout.count(" duplicates ┃") == summed.stdout.count("┏") == 4, summed.stdout
     assert "Marked as duplicates, and passed: 6 pages." in summed.stdout
     assert not re.search("drop", listed.stderr + summed.stdout)
     assert invoke("judge", tmp_path / "index", typed="q\n").stderr.startswith("6 marked pages in run ")
     write(tmp_path / "index" / SECOND, [run_started(0xABC, "site", is_dry=True)])
     empty = invoke("drops", tmp_path / "index", "--summary", "--run", "abc").stdout
     assert "No page was dropped or marked: run 00000abc" in empty
-    assert "Dry runs:" in empty
-    assert "┃ marked ┃" in empty
+    assert "dry run" in empty
 
 
 def test_marks_of_a_dry_run_no_longer_count_once_a_later_run_has_decided_about_the_page(tmp_path: Path) -> None:
@@ -279,11 +282,10 @@ def test_a_summary_can_be_printed_as_json_lines(runs: Path) -> None:
     assert counts == [("rule", "alike", 7), ("host", "a.org", 6), ("duplicate_of", KEPT, 7)]
 
 
-def test_a_summary_lists_dry_runs_apart(runs: Path) -> None:
+def test_a_summary_says_which_runs_are_dry_runs(runs: Path) -> None:
     write(runs / "journal-3.jsonl", [replace(run_started(0xB, "site", is_dry=True), time="2026-11-21T09:30:00.000Z")])
-    others, dry = invoke("drops", runs, "--summary").stdout.split("Dry runs:")
-    assert [run in others for run in ("0000000a", "0000000b", "0000000c")] == [True, False, True]
-    assert "0000000b" in dry
+    rows = [line for line in invoke("drops", runs, "--summary").stdout.splitlines() if line.startswith("│ 0000000")]
+    assert ["dry run" in row for row in rows] == [False, True, False]
     for since, runs_before in (((), {"0000000a": False}), (("--since", "2026-11-21T10:00:00+00:00"), {})):
         lines = json_lines("drops", runs, "--summary", "--json", *since)
         are_dry = {line["run"]: line["is_dry"] for line in lines if "run" in line}
@@ -295,5 +297,30 @@ def test_a_summary_lists_the_latest_runs(runs: Path) -> None:
     assert "The latest 1 of 3 runs:" in output
     assert "0000000c" in output
     assert "0000000a" not in output
-    assert "The 1 of 2 hosts with the most dropped or marked pages:" in output
+    assert "The 1 of 2 hosts with the most duplicates:" in output
     assert "cannot be combined" in printed_text(invoke("drops", runs, "--summary", "--sample", 3, status=2))
+
+
+# Groups
+
+
+def test_a_group_has_the_addresses_of_its_duplicates_with_rule_and_time(dropped: Path) -> None:
+    (group,) = lines_in(invoke("groups", dropped, "--jsonl"))
+    times = {entry.url: entry.time for entry in entries_of(dropped / FIRST)}
+    assert (group["url"], group["scope"], group["is_kept"]) == (KEPT, "site", True)
+    assert group["duplicates"] == [
+        {"url": url, "rule": "alike", "time": times[url], "event": "drop"} for url in sorted(COPIES)
+    ]
+    assert invoke("groups", dropped).stdout.splitlines() == [KEPT, *(f"  ← {url}  (alike)" for url in sorted(COPIES))]
+
+
+def test_a_page_that_was_kept_after_its_drop_is_in_no_group(dropped: Path) -> None:
+    invoke("keep", COPIES[0], "--index", dropped)
+    check_pages(dropped, {COPIES[0]: article(1, frame="again")}, journal="")
+    (group,) = json_lines("groups", dropped, "--json")
+    assert [member["url"] for member in group["duplicates"]] == sorted(COPIES[1:])
+
+
+def test_a_representative_that_was_forgotten_is_not_called_kept(dropped: Path) -> None:
+    invoke("forget", dropped, "--url", KEPT)
+    assert [group["is_kept"] for group in json_lines("groups", dropped, "--json")] == [False]

@@ -12,7 +12,7 @@ import pytest
 from crawler_dedup import Config, Decision, Deduplicator, Verdict
 from crawler_dedup.crawl.claims import Claims
 from crawler_dedup.crawl.serveroutages import Outages
-from crawler_dedup.system.channel import Failure
+from crawler_dedup.worker.messages import Failure
 from tests.support.crawling import Site, article, crawl_pages, html, start_script
 from tests.support.versions import REACTORS, SCRAPY
 

@@ -10,16 +10,14 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import msgspec
-import numpy as np
 import pytest
 
 from crawler_dedup import SignedPage
 from crawler_dedup.index.header import Header
 from crawler_dedup.index.records import Record, encode
 from crawler_dedup.system.compression import zstd
-from crawler_dedup.transfer import _MAX_VALUE, FORMAT, MAX_BLOCK_ROWS, Export, ExportBlock, write_export
+from crawler_dedup.transfer import _MAX_VALUE, FORMAT, Export, write_export
 from tests.support.commandline import invoke
-from tests.support.indexing import array
 
 ROOT = Path(__file__).parents[2]
 SPEC = {"scheme": "simhash"}
@@ -61,19 +59,6 @@ def array_head(count: int) -> bytes:
     return b"\xdd" + count.to_bytes(4, "big")
 
 
-def binary_head(length: int) -> bytes:
-    return b"\xc6" + length.to_bytes(4, "big")
-
-
-def one_row(*parts: Part) -> list[Part]:
-    return value(b"\x92", binary_head(8), bytes(8), array_head(1), binary_head(length_of(*parts)), *parts)
-
-
-def columns(count: int, rows: int) -> list[Part]:
-    """Return a block of *count* signatures and *rows* empty rows."""
-    return value(b"\x92", binary_head(8 * count), (bytes(8), count), array_head(rows), (b"\xc4\x00", rows))
-
-
 def _exports() -> dict[str, bytes]:
     head = value(HEADER)
     record = encode(Record(SignedPage("k", "u", "s"), settled=1))
@@ -81,16 +66,15 @@ def _exports() -> dict[str, bytes]:
     aliases = 30 * MEGABYTE
     most = _MAX_VALUE // 2
     return {
-        "rows without end": export(head, columns(80_000_000, 80_000_000), total=80_000_000),
-        "more rows than a block has": export(head, columns(1 << 20, 1 << 20), total=1 << 20),
-        "a count without rows": export(head, value(b"\x92", binary_head(8), bytes(8), array_head(2**32 - 1)), total=1),
-        "nothing but rows": export(head, value(b"\x92\xc4\x00", array_head(most), (b"\xc4\x00", most - 8)), total=0),
+        "a record without end": export(head, value(record, (b"\0", 1 << 30)), total=1),
+        "a count without values": export(head, value(array_head(2**32 - 1)), total=1),
+        "nothing but values": export(head, value(array_head(most), (b"\xc4\x00", most - 8)), total=1),
         "brackets in a large window": export(
             head, value(b"\x93\xc4\x00\x90", (b"\x91", 60 * MEGABYTE)), total=0, window=26
         ),
-        "brackets in a row": export(head, one_row((b"\x91", 60 * MEGABYTE)), total=1),
+        "brackets in a record": export(head, value((b"\x91", 60 * MEGABYTE)), total=1),
         "aliases without end": export(
-            head, one_row(without_aliases, array_head(aliases), (b"\xc4\x00", aliases)), total=1
+            head, value(without_aliases, array_head(aliases), (b"\xc4\x00", aliases)), total=1
         ),
         "snapshots without end": export(
             head,
@@ -102,7 +86,7 @@ def _exports() -> dict[str, bytes]:
         "a header without end": export(value((b"\x91", 2 * MEGABYTE)), total=0),
         "brackets in the header": export(value((b"\x91", 500_000)), total=0),
         "a first line without end": b"crawler-dedup export " + b"9" * 60 * MEGABYTE,
-        "more rows than the first line says": export(head, *[one_row(record)] * 9, total=1),
+        "more records than the first line says": export(head, *[value(record)] * 9, total=1),
     }
 
 
@@ -151,13 +135,13 @@ def test_a_hostile_export_is_refused_with_little_memory(hostile: Mapping[str, Pa
     takes = {name: int(megabytes) for name, megabytes in re.findall(r"^(.+) takes (\d+)$", child.stdout, re.MULTILINE)}
     assert takes.keys() == hostile.keys()
     assert max(takes.values()) < 256, takes
-    assert not (hostile["brackets in a row"].with_name("index")).exists()
+    assert not (hostile["brackets in a record"].with_name("index")).exists()
 
 
 def test_a_file_of_kilobytes_that_expands_to_gigabytes_is_reported_in_a_sentence_on_the_command_line(
     hostile: Mapping[str, Path], tmp_path: Path
 ) -> None:
-    file = hostile["rows without end"]
+    file = hostile["a record without end"]
     assert file.stat().st_size < 100_000
     result = invoke("index", "import", file, tmp_path / "index", status=2)
     assert result.output == f"Error: {file} cannot be read as an export: a part is too long.\n"
@@ -178,35 +162,24 @@ app(sys.argv[1:])
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="what the process takes is read from /proc")
 def test_a_command_without_enough_memory_reports_it(hostile: Mapping[str, Path], tmp_path: Path) -> None:
-    # A block within the limits, which takes 60 megabytes.
-    arguments = ["index", "import", str(hostile["brackets in a row"]), str(tmp_path / "index")]
+    # A value within the limits, which takes 60 megabytes.
+    arguments = ["index", "import", str(hostile["brackets in a record"]), str(tmp_path / "index")]
     command = [sys.executable, "-c", LITTLE_MEMORY, *arguments]
     child = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=120)
     assert (child.returncode, child.stdout) == (2, "")
     assert child.stderr == "Error: There is not enough memory for this.\n"
 
 
-def test_more_signatures_than_fit_into_a_block_are_written_as_several_blocks(tmp_path: Path) -> None:
-    signatures = np.arange(2 * MAX_BLOCK_ROWS + 1, dtype=np.uint64)
-    block = ExportBlock(signatures, [b""] * len(signatures))
-    assert write_export(tmp_path / "file", Header(5, SPEC, {}), [block]) == len(signatures)
-    blocks = list(Export(tmp_path / "file").blocks())
-    assert [len(block.signatures) for block in blocks] == [MAX_BLOCK_ROWS, MAX_BLOCK_ROWS, 1]
-    assert np.array_equal(np.concatenate([block.signatures for block in blocks]), signatures)
-
-
-def test_a_row_that_is_longer_than_a_block_is_exported_and_imported(tmp_path: Path) -> None:
-    row = random.Random(1).randbytes(_MAX_VALUE + 1)
-    write_export(tmp_path / "file", Header(5, SPEC, {}), [ExportBlock(array([7]), [row])])
-    (block,) = Export(tmp_path / "file").blocks()
-    assert block.rows == [row]
+def test_a_record_that_is_longer_than_a_value_of_a_small_file_is_exported_and_imported(tmp_path: Path) -> None:
+    record = Record(SignedPage(24 * "0", "u", "s", text=random.Random(1).randbytes(_MAX_VALUE + 1)), settled=1)
+    write_export(tmp_path / "file", Header(5, SPEC, {}), [record])
+    assert list(Export(tmp_path / "file").records()) == [record]
 
 
 def test_the_document_names_the_format_and_the_limits() -> None:
     document = " ".join((ROOT / "docs" / "reference" / "export.md").read_text(encoding="utf-8").split())
     assert f"Version {FORMAT}." in document
-    assert f"at most {MAX_BLOCK_ROWS:,} rows" in document
     assert f"{_MAX_VALUE:,} bytes" in document
-    fields = ", ".join("0" if name == "signature" else name for name in SignedPage.__struct_fields__)
+    fields = ", ".join(SignedPage.__struct_fields__)
     assert f"[{fields}]" in document
     assert f"`[{', '.join(Record.__struct_fields__)}]`" in document

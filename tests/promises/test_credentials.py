@@ -16,6 +16,7 @@ from fastwarc.warc import ArchiveIterator
 
 from crawler_dedup import Config, ConfigError, Decision, Verdict
 from crawler_dedup.errors import DedupError
+from crawler_dedup.index.records import encode
 from crawler_dedup.journal.entry import Entry
 from crawler_dedup.system.logs import logger_without_credentials
 from crawler_dedup.transfer import Export
@@ -216,9 +217,9 @@ def test_warc_files_hold_no_credentials_but_those_in_the_bodies_of_pages(crawled
 def test_an_export_holds_no_credentials(crawled: Crawled, tmp_path: Path) -> None:
     invoke("index", "export", tmp_path / "export", crawled.index)
     assert_clean((tmp_path / "export").read_bytes())
-    rows = [row for block in Export(tmp_path / "export").blocks() for row in block.rows]
-    assert rows
-    assert_clean(b"".join(rows))
+    records = [encode(record) for record in Export(tmp_path / "export").records()]
+    assert records
+    assert_clean(b"".join(records))
 
 
 def test_the_commands_print_no_credentials(crawled: Crawled, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

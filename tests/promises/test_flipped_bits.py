@@ -15,7 +15,7 @@ from crawler_dedup import Config, Deduplicator, IndexDamaged, IndexUnusable, Sig
 from crawler_dedup.index.lmdb.buckets import Buckets
 from crawler_dedup.index.lmdb.index import DirectoryIndex
 from crawler_dedup.index.overrides import make_override
-from crawler_dedup.index.records import Record, pack, unpack
+from crawler_dedup.index.records import Record, decode, encode
 from crawler_dedup.rules.counts import can_read
 from crawler_dedup.transfer import Export
 from tests.support.crawling import article
@@ -71,7 +71,7 @@ class Pages:
     def use(self) -> None:
         """Use the index in every way; only errors of the index are caught."""
         uses: list[Callable[[], object]] = [
-            self.store.measure_sites,
+            lambda: list(self.store.sites()),
             lambda: transfer.export_index(self.store, self.file, lambda _: None),
             *(partial(self.deduplicator.decide, [page]) for page in (*self.copies, *self.own)),
             *(partial(self._claim_and_end, page) for page in self.copies),
@@ -130,7 +130,7 @@ def bits_of(content: bytes, part: bytes) -> range:
 @pytest.mark.parametrize("step", [15, pytest.param(1, marks=pytest.mark.slow)])
 def test_a_flipped_bit_in_a_record_is_read_or_reported_and_costs_no_other_record(pages: Pages, step: int) -> None:
     record = next(iter(pages.sound[b"records"].values()))
-    page = unpack(record).page
+    page = decode(record).page
     bits = {*random.Random(1).sample(range(8 * len(record)), 150), *range(0, 24)}
     bits |= {*bits_of(record, page.url.encode()), *bits_of(record, page.title[:10].encode())}
     unreadable = 0
@@ -146,8 +146,8 @@ def test_a_flipped_bit_in_a_record_is_read_or_reported_and_costs_no_other_record
 
 
 def resigned(content: bytes, signature: int) -> bytes:
-    record = unpack(content)
-    return pack(msgspec.structs.replace(record, page=msgspec.structs.replace(record.page, signature=signature)))
+    record = decode(content)
+    return encode(msgspec.structs.replace(record, page=msgspec.structs.replace(record.page, signature=signature)))
 
 
 @pytest.mark.parametrize(
@@ -179,8 +179,8 @@ def test_an_unreadable_record_is_reported_and_not_exported(pages: Pages, change:
 @pytest.mark.parametrize("fields", [{"links": b"x" * 195}, {"cover": b"short"}], ids=repr)
 def test_a_field_of_another_length_raises_only_errors_of_the_index(pages: Pages, fields: dict[str, object]) -> None:
     def change(content: bytes) -> bytes:
-        record = unpack(content)
-        return pack(msgspec.structs.replace(record, page=msgspec.structs.replace(record.page, **fields)))
+        record = decode(content)
+        return encode(msgspec.structs.replace(record, page=msgspec.structs.replace(record.page, **fields)))
 
     pages.damage(b"records", change)
     assert pages.carry()[1] >= {*URLS[1:]}

@@ -33,7 +33,7 @@ from crawler_dedup.report.data import PageCounts, ReportData
 from crawler_dedup.report.rendering import plain, render
 from crawler_dedup.signedpage import PageKind
 from crawler_dedup.system.callbacks import ignore_progress
-from tests.support.commandline import invoke, json_lines, printed_text, write
+from tests.support.commandline import invoke, printed_text, write
 from tests.support.indexing import FILING, clusters
 
 CONFIG = Config(tokenizer="bigrams")
@@ -481,25 +481,6 @@ def test_a_dry_run_that_has_marked_nothing_is_reported_as_a_dry_run(
     assert texts(root, "//*[@class='duplicates']") == ["Duplicates 0 0% of the checked, would be dropped"]
     assert "links, once duplicates are dropped" in text_of(root)
     assert "why a page was dropped" not in text_of(root)
-
-
-def test_the_written_file_is_reported_as_a_json_line(several: Path, tmp_path: Path) -> None:
-    (line,) = json_lines("report", several, "-o", tmp_path / "report.html", "--json")
-    assert line.pop("bytes") == (tmp_path / "report.html").stat().st_size
-    assert line == {
-        "type": "report",
-        "file": str(tmp_path / "report.html"),
-        "runs": 3,
-        "earlier_runs": 0,
-        "dry_runs": 0,
-        "first": "2026-11-21T18:00:00Z",
-        "last": "2026-11-22T09:12:00Z",
-        "kept": 5,
-        "dropped": 4,
-        "marked": 0,
-        "unchanged": 0,
-        "unchecked": 0,
-    }
 
 
 def test_a_report_can_be_written_into_a_pipe(several: Path, tmp_path: Path) -> None:

@@ -85,6 +85,37 @@ def test_a_link_that_carries_the_address_of_its_page_is_no_other_link(
     assert (crawl.check(paths[1], new).verdict is Verdict.DUPLICATE) is duplicate
 
 
+POST = "/2026/01/13/kettle"
+
+
+@knowing
+@pytest.mark.parametrize("date", ["Jan 13, 2026", "13 janvier 2026", "2026-01-13 12:00"])
+def test_a_date_that_both_addresses_contain_makes_no_other_page(crawl: Crawl, date: str) -> None:
+    assert crawl.check(f"{POST}.html", chapter()).verdict is Verdict.NEW
+    assert is_duplicate(crawl.check(f"{POST}/", chapter(above=f"<p>{date}</p>")), f"http://h{POST}.html", "alike")
+
+
+@knowing
+@pytest.mark.parametrize(
+    ("kept", "paths", "new"),
+    [
+        ("", (f"{POST}.html", f"{POST}/"), "Jan 14, 2026"),
+        ("", (f"{POST}.html", f"{POST}/"), "Cancelled on Jan 13, 2026"),
+        ("", (f"{POST}.html", f"{POST}/"), "<td>Day<td>Jan 13, 2026"),
+        ("Jan 20, 2026", (f"{POST}.html", f"{POST}/"), "Jan 13, 2026"),
+        ("", ("/kettle.html", f"{POST}/"), "Jan 13, 2026"),
+        ("", ("/2026/01/14/kettle", f"{POST}/"), "Jan 13, 2026"),
+        ("", ("/03.04.2026/kettle.html", "/03.04.2026/kettle/"), "03/04/2026"),
+    ],
+)
+def test_a_date_counts_if_the_kept_page_does_not_say_it_too(
+    crawl: Crawl, kept: str, paths: tuple[str, str], new: str
+) -> None:
+    for path, line in zip(paths, (kept, new), strict=True):
+        content = chapter(above=f"<table><tr>{line}</table>" if line[:1] == "<" else f"<p>{line}</p>")
+        assert crawl.check(path, content).verdict is Verdict.NEW
+
+
 @knowing
 def test_a_picture_that_nobody_sees_is_no_other_picture(crawl: Crawl) -> None:
     def remark(number: int, size: int) -> str:

@@ -42,12 +42,14 @@ def _find_problems(pages: Transaction, filing: Filing) -> list[str]:
         references = [reference_of_name(name) for name in (name_page(page.scope, page.key), *record.aliases)]
         if record.is_representative:
             references.append(reference_of_signature(scope, page.signature))
-            filed.setdefault((scope, page.signature), keys.buckets(SIGNATURES, scope, filing.keys(page)))
+            filed.setdefault(
+                (scope, page.signature), [name for (name,) in keys.buckets(SIGNATURES, scope, filing.keys(page))]
+            )
         entries = [reference_entry(reference, number) for reference in references]
         if title := filing.title_key(page):  # of a frequent title, not all records are filed
             key, payload = reference_entry(reference_of_signature(scope, title), number)
-            entries += [(key, payload)] * numbers[keys.buckets(NUMBERS, 0, [key])[0], payload]
-        expected.update((keys.buckets(NUMBERS, 0, [key])[0], payload) for key, payload in entries)
+            entries += [(key, payload)] * numbers[keys.buckets(NUMBERS, 0, [key])[0][0], payload]
+        expected.update((keys.buckets(NUMBERS, 0, [key])[0][0], payload) for key, payload in entries)
     wrong = {
         "records cannot be read": len(items) - len(readable),
         "entries of the numbers are missing": (expected - numbers).total(),

@@ -74,13 +74,3 @@ def test_judge_saves_stored_pages_beside_the_stored_texts_of_kept_ones(tmp_path:
     assert ORIGIN in result.output
     saved = "".join(gzip.decompress(path.read_bytes()).decode() for path in (tmp_path / "index/judged").rglob("*.gz"))
     assert ORIGIN in saved
-
-
-def test_compare_reads_the_dropped_page_of_an_address(crawled: Crawled, tmp_path: Path) -> None:
-    kept = tmp_path / "kept.html"
-    kept.write_bytes(PAGES["/kept"].body)
-    words = ("compare", crawled.url("/printed"), kept, "--index", crawled.index, "--brief")
-    result = invoke(*words, status=1)
-    assert f"{crawled.url('/printed')} is read from the WARC files" in result.stderr
-    assert ORIGIN in result.stdout
-    assert "different: not covered" in result.stdout

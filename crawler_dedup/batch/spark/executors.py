@@ -85,7 +85,7 @@ def learn_site(pages: pa.Table) -> pa.Table:
 
 
 def decide_groups(
-    batches: Batches, *, matcher: RememberingMatcher, profiles: FrozenProfiles, order: str, memory: int
+    batches: Batches, *, matcher: RememberingMatcher, profiles: FrozenProfiles, order: str
 ) -> Iterator[pa.RecordBatch]:
     """Yield decisions about the rows of a partition, which has whole groups.
 
@@ -94,7 +94,6 @@ def decide_groups(
         matcher: the matcher, which has the scheme and the rules.
         profiles: what is known about the sites.
         order: in which order pages are decided (:data:`~crawler_dedup.batch.shard.ORDERS`); ``""``: by their rows.
-        memory: bytes that kept pages of a partition may take.
     """
     order_keys: list[Places] = [np.empty(0, dtype=np.int64)]
 
@@ -105,10 +104,10 @@ def decide_groups(
             rows = batch.column("row").to_numpy()
             yield StoredPages(rows, rows, batch.column("page").to_pylist())
 
-    with TemporaryFile() as picked, TemporaryFile() as kept:
+    with TemporaryFile() as picked:
         pages = PickedPages(picked, read())
         places = np.argsort(np.concatenate(order_keys), kind="stable")
-        decided = decide_pages(pages, places, (), matcher, profiles, kept, memory)
+        decided = decide_pages(pages, places, (), matcher, profiles)
         yield from make_batches((_values_of(decision, pages) for decision in decided), DECIDED, _DECISIONS)
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from concurrent.futures import Future
 from contextlib import suppress
 from typing import Any
@@ -18,7 +18,7 @@ from typing import Any
 import lmdb
 
 from crawler_dedup.errors import IndexUnusable
-from crawler_dedup.index.jobs import Job, JobThread
+from crawler_dedup.index.jobs import JobThread
 from crawler_dedup.index.runs import Alive
 from crawler_dedup.index.storage import NO_NEEDS, Needs
 
@@ -49,9 +49,8 @@ class Committer(JobThread):
             complete: makes the file as long as the last transaction says; called at the beginning of each transaction.
             alive: which runs are alive, which each transaction determines anew.
         """
-        super().__init__("crawler-dedup-committer")
+        super().__init__("crawler-dedup-committer", explain)
         self._env = env
-        self._explain = explain
         self._require = require
         self._complete = complete
         self._alive = {} if alive is None else alive
@@ -71,13 +70,8 @@ class Committer(JobThread):
             )
         return super().submit(job, urgent=urgent, needs=needs)
 
-    def _write(self) -> None:
-        self._commit(None)
+    def _attempt(self) -> list[Any]:
         self._clear_dead_readers()
-
-    def _commit(self, jobs: Sequence[Job] | None) -> None:
-        """Commit *jobs* (``None``: all that wait once the lock is held) and set the results of the futures."""
-        results = []
         self._alive.clear()
         self._locked_out_since = time.monotonic()
         try:
@@ -87,18 +81,11 @@ class Committer(JobThread):
                     self._require()  # again, because the lock was awaited
                 self._locked_out_since = math.inf
                 self._complete()
-                if jobs is None:
-                    jobs = self._take()
-                results = [job.run(txn) for job in jobs]
+                results = [job.run(txn) for job in self._jobs()]
                 self._require()
-        except Exception as error:
+        finally:
             self._locked_out_since = math.inf
-            with suppress(Exception):  # whatever happens, the futures must get an answer
-                error = self._explain(error)
-            self._fail(jobs if jobs is not None else self._take(), error)
-            return
-        for job, result in zip(jobs, results, strict=True):
-            job.future.set_result(result)
+        return results
 
     def _end(self) -> None:
         with suppress(lmdb.Error):  # the disk fails: nobody waits for an answer

@@ -16,7 +16,7 @@ import msgspec
 
 from crawler_dedup.config import MAP_SIZE
 from crawler_dedup.errors import IndexDamaged, IndexMissing, IndexUnusable
-from crawler_dedup.index.header import FORMAT, FileFigures, decode_header
+from crawler_dedup.index.header import FORMAT, decode_header
 from crawler_dedup.index.layout import META
 from crawler_dedup.system.files import opener
 
@@ -219,22 +219,7 @@ def require_ours(env: lmdb.Environment, directory: Path) -> None:
         )
 
 
-def measure_file(env: lmdb.Environment, txn: lmdb.Transaction) -> FileFigures:
-    """Measure the file of an index; *txn* is a write transaction."""
-    used = sum(_count_pages(txn.stat(database)) for database in open_databases(env, txn))
-    return FileFigures(
-        pages=env.info()["last_pgno"] + 1,
-        used_pages=used + _count_pages(env.stat()) + 2,
-        readers=len(env.readers().splitlines()) - 1,
-    )
-
-
 def disk_bytes(directory: Path) -> int:
     """Return how many bytes the file of the index in *directory* takes on the disk."""
     file = (directory / DATA_FILE).stat()
     return getattr(file, "st_blocks", 0) * 512 or file.st_size
-
-
-def _count_pages(stat: Any) -> int:
-    """Return how many pages of the file a database takes, by its statistics."""
-    return int(stat["branch_pages"] + stat["leaf_pages"] + stat["overflow_pages"])

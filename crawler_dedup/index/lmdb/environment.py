@@ -20,7 +20,7 @@ import lmdb
 import msgspec
 
 from crawler_dedup.errors import IndexUnusable
-from crawler_dedup.index.header import FORMAT, FileFigures, Header, check_header, decode_header
+from crawler_dedup.index.header import FORMAT, Header, check_header, decode_header
 from crawler_dedup.index.jobs import LOCKED, WRITE_SECONDS, wait_for
 from crawler_dedup.index.layout import META
 from crawler_dedup.index.lmdb.committer import Committer
@@ -30,7 +30,6 @@ from crawler_dedup.index.lmdb.engine import (
     damaged_error,
     database_names,
     explain,
-    measure_file,
     no_index_error,
     open_databases,
 )
@@ -255,10 +254,6 @@ class Environment:
             raise no_index_error(self.directory) from error
         except lmdb.Error as error:
             raise self._explain(error) from error
-
-    def measure(self) -> FileFigures:
-        """Measure the file of the index."""
-        return self.write(lambda txn: measure_file(self._lmdb, txn))
 
     def _open_meta(self) -> None:
         if self.readonly:

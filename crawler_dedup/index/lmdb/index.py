@@ -11,7 +11,7 @@ from typing import TypeVar
 import lmdb
 
 from crawler_dedup.errors import IndexUnusable
-from crawler_dedup.index.header import FileFigures, Header, check_header
+from crawler_dedup.index.header import Header, check_header
 from crawler_dedup.index.index import Index
 from crawler_dedup.index.lmdb.engine import KEEP_MAP_SIZE, disk_bytes
 from crawler_dedup.index.lmdb.environment import Environment
@@ -34,7 +34,7 @@ class DirectoryIndex(Index):
     def __init__(self, environment: Environment, header: Header, frozen: FrozenProfiles | None = None) -> None:
         super().__init__(header, environment.directory, frozen)
         self.environment = environment
-        self._databases = Databases(environment)
+        self._databases = environment.make_databases(Databases)
 
     @classmethod
     def open(
@@ -95,9 +95,6 @@ class DirectoryIndex(Index):
     def stored_bytes(self) -> int:
         return disk_bytes(self.directory)
 
-    def measure(self) -> FileFigures:
-        return self.environment.measure()
-
     @property
     def directory(self) -> Path:
         """The directory of the index."""
@@ -135,4 +132,4 @@ class DirectoryIndex(Index):
             yield self._transaction(txn, {})
 
     def _transaction(self, txn: lmdb.Transaction, alive: Alive) -> Transaction:
-        return self._make_transaction(DirectoryStorage(self._databases, txn), alive)
+        return self._make_transaction(DirectoryStorage(self._databases, txn, self.environment), alive)

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import lmdb
 
+from crawler_dedup.config import MAP_SIZE
 from crawler_dedup.hashes import Numbers
 from crawler_dedup.index.header import Header
 from crawler_dedup.index.layout import (
@@ -21,31 +24,30 @@ from crawler_dedup.index.layout import (
     decode_number,
 )
 from crawler_dedup.index.lmdb.buckets import Buckets
+from crawler_dedup.index.lmdb.engine import explain, open_lmdb
 from crawler_dedup.index.lmdb.environment import Environment
 from crawler_dedup.index.lmdb.locks import is_run_alive
 from crawler_dedup.index.storage import Storage
 
 
 class Databases:
-    """The databases of an index of pages, by the names of its tables."""
+    """The databases of an index of pages, by the names of its tables.
 
-    def __init__(self, environment: Environment) -> None:
-        self.environment = environment
-        self.rows: dict[RowTable, Any]
-        self.buckets: dict[BucketTable, Buckets]
-        self.rows, self.buckets = environment.make_databases(
-            lambda env, txn: (
-                {table: env.open_db(table, txn) for table in ROW_TABLES},
-                {NUMBERS: Buckets(env, txn, NUMBERS), SIGNATURES: Buckets(env, txn, SIGNATURES)},
-            )
-        )
+    Args:
+        env: the environment of LMDB.
+        txn: a write transaction, in which missing databases are created. ``None``: they exist.
+    """
+
+    def __init__(self, env: lmdb.Environment, txn: lmdb.Transaction | None) -> None:
+        self.rows: dict[RowTable, Any] = {table: env.open_db(table, txn) for table in ROW_TABLES}
+        self.buckets: dict[BucketTable, Buckets] = {table: Buckets(env, txn, table) for table in (NUMBERS, SIGNATURES)}
 
 
 class DirectoryStorage(Storage):
-    """One transaction of LMDB."""
+    """One transaction of LMDB. Without an environment it is the only one, in which no run is alive or dead."""
 
-    def __init__(self, databases: Databases, txn: lmdb.Transaction) -> None:
-        self._environment = databases.environment
+    def __init__(self, databases: Databases, txn: lmdb.Transaction, environment: Environment | None = None) -> None:
+        self._environment = environment
         self._rows = databases.rows
         self._buckets = databases.buckets
         self._txn = txn
@@ -63,9 +65,6 @@ class DirectoryStorage(Storage):
         with self._txn.cursor(db=self._rows[table]) as cursor:
             for name, content in cursor:
                 yield bytes(name), content
-
-    def read_bucket(self, table: BucketTable, scope: int, key: int) -> bytes:
-        return self._buckets[table].content(self._txn, scope, key)
 
     def read_buckets(self, table: BucketTable, scope: int, keys: Iterable[int], limit: int | None) -> Numbers:
         return self._buckets[table].query(self._txn, scope, keys, None if limit is None else count_chunks(limit))
@@ -85,7 +84,27 @@ class DirectoryStorage(Storage):
         return entries
 
     def is_alive(self, run: int) -> bool | None:
-        return is_run_alive(self._environment.directory, run, readonly=self._environment.readonly)
+        environment = self._environment
+        return None if environment is None else is_run_alive(environment.directory, run, readonly=environment.readonly)
 
     def header(self) -> Header | None:
-        return self._environment.header_in(self._txn)
+        return None if self._environment is None else self._environment.header_in(self._txn)
+
+
+@contextmanager
+def begin_scratch(directory: Path) -> Iterator[Storage]:
+    """Begin a transaction in an empty *directory*, of which nothing is left at its end.
+
+    Its changes take half a gigabyte of memory at most; LMDB writes others to the file, and waits for no disk.
+
+    Raises:
+        IndexUnusable: the disk is full.
+    """
+    with open_lmdb(directory, MAP_SIZE, lock=False) as env:
+        txn = env.begin(write=True, buffers=True)
+        try:
+            yield DirectoryStorage(Databases(env, txn), txn)
+        except lmdb.Error as error:
+            raise explain(error, env, directory) from error
+        finally:
+            txn.abort()

@@ -4,27 +4,23 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import closing, contextmanager
 from typing import TypeVar
 
-from crawler_dedup.decision import NO_ANSWER, Decision, Verdict
 from crawler_dedup.errors import IndexGone, IndexMissing, IndexUnusable
-from crawler_dedup.index.decider import RunContext
 from crawler_dedup.index.header import FORMAT, Header, check_header
 from crawler_dedup.index.index import Index
 from crawler_dedup.index.location import ServerAddress
 from crawler_dedup.index.profiles import FrozenProfiles
-from crawler_dedup.index.protocols import Matcher
 from crawler_dedup.index.redis.connection import ServerConnection, read_time, require_server
-from crawler_dedup.index.redis.keys import LISTED, Keys, encode_header, read_meta, split_header
+from crawler_dedup.index.redis.keys import Keys, encode_header, read_meta, split_header
 from crawler_dedup.index.redis.runs import ServerRun
 from crawler_dedup.index.redis.storage import ServerStorage, explaining_damage
 from crawler_dedup.index.redis.writer import LOCK_SECONDS, MOST_PAGES, Writer, lock
 from crawler_dedup.index.storage import NO_NEEDS, Needs
 from crawler_dedup.index.transaction import Transaction
-from crawler_dedup.signedpage import SignedPage
 from crawler_dedup.system.logs import logger_without_credentials
 
 logger = logger_without_credentials("crawler_dedup.index")
@@ -32,7 +28,6 @@ logger = logger_without_credentials("crawler_dedup.index")
 _T = TypeVar("_T")
 _CLOSE_SECONDS = 10.0
 _REMOVED = 500
-_MEASURED = 1_000
 
 
 class ServerIndex(Index):
@@ -132,20 +127,6 @@ class ServerIndex(Index):
         with closing(ServerConnection(address)) as connection:
             return read_meta(connection)[0] is not None
 
-    @property
-    def stored_bytes(self) -> int:
-        """Estimate the size from the sets and a sample of the other keys, or measure all keys if they are few."""
-        keys, cursor, names = self._open_storage().keys, b"", list[bytes]()
-        while cursor != b"0" and len(names) < _MEASURED:
-            cursor, some = self._connection.call(b"SCAN", cursor or b"0", b"COUNT", _MEASURED)
-            names += some
-        sets = [keys.names(table) for table in LISTED]
-        own = [name for name in names if name.startswith(keys.prefix) and name not in sets]
-        answers = self._connection.run(*((b"MEMORY", b"USAGE", name) for name in (*own, *sets)))
-        sizes = [size or 0 for size in answers]
-        keys_a_name = self._connection.call(b"DBSIZE") / max(len(names), 1)
-        return int(sum(sizes[: len(own)]) * keys_a_name + sum(sizes[len(own) :]))
-
     def close(self) -> None:
         if self in self._open:
             self._open.remove(self)
@@ -155,19 +136,6 @@ class ServerIndex(Index):
 
     def join_run(self, number: int, offset: float | None = None) -> ServerRun:  # noqa: ARG002  (each process asks the server)
         return ServerRun(self._connection, number)
-
-    def offer(
-        self,
-        pages: Sequence[SignedPage],
-        matcher: Matcher,
-        context: RunContext = RunContext(),
-        *,
-        aliases: Mapping[str, str] | None = None,
-    ) -> Future[list[Decision]]:
-        """Decide as :meth:`Index.offer`, in a transaction for every few pages. If some fail, their pages stay unchecked."""
-        pieces = [pages[at : at + MOST_PAGES] for at in range(0, len(pages), MOST_PAGES)] or [pages]
-        offers = [Index.offer(self, piece, matcher, context, aliases=aliases) for piece in pieces]
-        return offers[0] if len(offers) == 1 else _combine(offers, pieces)
 
     def _now(self) -> int:
         return int(read_time(self._connection))
@@ -193,33 +161,6 @@ class ServerIndex(Index):
             return super().__len__()
         except IndexGone:
             return 0
-
-
-def _combine(
-    offers: Sequence[Future[list[Decision]]], pieces: Sequence[Sequence[SignedPage]]
-) -> Future[list[Decision]]:
-    """Return a future of the decisions of *offers*, one for each of *pieces*, which end in their order.
-
-    It fails if all of them fail. If some do, their pages stay unchecked.
-    """
-    combined: Future[list[Decision]] = Future()
-    combined.set_running_or_notify_cancel()
-
-    def finish(_: object) -> None:
-        errors = [error for offer in offers if (error := offer.exception())]
-        if len(errors) == len(offers):
-            combined.set_exception(errors[0])
-            return
-        decided: list[Decision] = []
-        for offer, pages in zip(offers, pieces, strict=True):
-            unchecked = (Decision(Verdict.UNCHECKED, page.url, page.key, page.scope, NO_ANSWER) for page in pages)
-            decided += unchecked if offer.exception() else offer.result()
-        for error in errors[:1]:
-            logger.warning("Pages pass unchecked: %s", error)
-        combined.set_result(decided)
-
-    offers[-1].add_done_callback(finish)
-    return combined
 
 
 def _empty(connection: ServerConnection, header: Header) -> None:

@@ -1,8 +1,8 @@
 """The names of the keys of an index on a server.
 
-Rows and buckets are strings; the names of the rows of tables that are scanned are in sets. An index that is emptied gets
-another *epoch*: the names of its keys change, so that the earlier ones cannot be reached. Names without an epoch have a
-colon, and stay.
+Buckets and most rows are strings; the rows of a table that is scanned are the fields of a hash. An index that is emptied
+gets another *epoch*: the names of its keys change, so that the earlier ones cannot be reached. Names without an epoch
+have a colon, and stay.
 """
 
 from __future__ import annotations
@@ -21,8 +21,10 @@ from crawler_dedup.index.redis.connection import ServerConnection
 _TABLE_SHIFT = 40
 _SHORT = 0xFF << _TABLE_SHIFT | 0xFFFF
 _EPOCH_BYTES = 3  # four letters
-LISTED = RUNS, SITES, OVERRIDES
+_SCANNED = RUNS, SITES, OVERRIDES
 """Tables that are scanned, except records, which are numbered."""
+Cell = tuple[bytes, ...]
+"""The name of a string, or the name of a hash and a field in it."""
 _LETTERS: dict[RowTable, bytes] = dict(zip(ROW_TABLES, (b"r", b"u", b"s", b"c", b"p", b"w"), strict=True))
 
 
@@ -46,19 +48,16 @@ class Keys:
         self.prefix = self.meta + epoch
         self.lock = self.meta + b":k"
 
-    def row(self, table: RowTable, name: bytes) -> bytes:
-        """Return the name of a row."""
-        return self.prefix + _LETTERS[table] + name
+    def row(self, table: RowTable, name: bytes) -> Cell:
+        """Return the cell of a row."""
+        start = self.prefix + _LETTERS[table]
+        return (start, name) if table in _SCANNED else (start + name,)
 
-    def names(self, table: RowTable) -> bytes:
-        """Return the name of the set of the names of the rows of a listed table."""
-        return self.prefix + _LETTERS[table].upper()
-
-    def buckets(self, table: BucketTable, scope: int, keys: Iterable[int]) -> list[bytes]:
-        """Return the names of buckets. Keys of permuted tables take three bytes."""
+    def buckets(self, table: BucketTable, scope: int, keys: Iterable[int]) -> list[Cell]:
+        """Return the cells of buckets. Keys of permuted tables take three bytes."""
         start = self.prefix + (b"n" if table == NUMBERS else b"b") + scope.to_bytes(4, "big")
         return [
-            start + (key.to_bytes(8, "big") if key & ~_SHORT else (key >> 24 | key & 0xFFFF).to_bytes(3, "big"))
+            (start + (key.to_bytes(8, "big") if key & ~_SHORT else (key >> 24 | key & 0xFFFF).to_bytes(3, "big")),)
             for key in keys
         ]
 

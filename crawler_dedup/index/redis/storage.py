@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import chain
 
 import msgspec
 import numpy as np
@@ -15,7 +16,7 @@ from crawler_dedup.index.header import Header, other_header_error
 from crawler_dedup.index.layout import NUMBER_BYTES, RECORDS, BucketTable, RowTable, limit_payloads
 from crawler_dedup.index.location import ServerAddress
 from crawler_dedup.index.redis.connection import Command, ServerConnection
-from crawler_dedup.index.redis.keys import LISTED, Keys, Meta, split_header
+from crawler_dedup.index.redis.keys import Cell, Keys, Meta, split_header
 from crawler_dedup.index.redis.runs import is_run_alive
 from crawler_dedup.index.storage import Storage
 
@@ -57,22 +58,28 @@ class ServerStorage(Storage):
             self._last, self._count = (max(0, int(number or 0)) for number in numbers)
         except ValueError as error:
             raise msgspec.DecodeError(f"{numbers} are no numbers") from error
-        self._known: dict[bytes, bytes] = {}  # the cells as they were read
-        self._written: dict[bytes, bytes] = {}  # new contents; empty: deleted
-        self._added: dict[bytes, bytes] = {}  # what is appended to buckets that are not rewritten
-        self._listed: dict[tuple[RowTable, bytes], bytes] = {}  # the command for the name of each row that was changed
+        self._known: dict[Cell, bytes] = {}  # the cells as they were read
+        self._written: dict[Cell, bytes] = {}  # new contents; empty: deleted
+        self._added: dict[Cell, bytes] = {}  # what is appended to buckets that are not rewritten
 
     # Cells
 
-    def fetch(self, cells: Iterable[bytes]) -> None:
+    def fetch(self, cells: Iterable[Cell]) -> None:
         """Read those of *cells* that are not known, together."""
         missing = [cell for cell in dict.fromkeys(cells) if cell not in self._known]
         for at in range(0, len(missing), _AT_ONCE):
-            some = missing[at : at + _AT_ONCE]
-            contents = self.connection.run((b"MGET", *some))[0]
-            self._known.update((cell, content or b"") for cell, content in zip(some, contents, strict=True))
+            fields = [cell for cell in missing[at : at + _AT_ONCE] if len(cell) > 1]
+            strings = [cell for cell in missing[at : at + _AT_ONCE] if len(cell) == 1]
+            reads: list[Command] = [(b"HGET", *cell) for cell in fields]
+            if strings:
+                reads.append((b"MGET", *(name for (name,) in strings)))
+            answers = self.connection.run(*reads)
+            contents = [*answers[: len(fields)], *chain.from_iterable(answers[len(fields) :])]
+            self._known.update(
+                (cell, content or b"") for cell, content in zip([*fields, *strings], contents, strict=True)
+            )
 
-    def _cells(self, cells: Sequence[bytes]) -> list[bytes]:
+    def _cells(self, cells: Sequence[Cell]) -> list[bytes]:
         """Return the contents of cells, with the changes that were made so far."""
         self.fetch(cells)
         contents = [self._written.get(cell, self._known[cell]) + self._added.get(cell, b"") for cell in cells]
@@ -87,52 +94,43 @@ class ServerStorage(Storage):
 
     def write(self, table: RowTable, name: bytes, content: bytes, *, is_new: bool = False) -> None:
         self._count += is_new and table == RECORDS
-        self._change(table, name, content, b"SADD")
+        self._written[self.keys.row(table, name)] = content
 
     def delete(self, table: RowTable, name: bytes) -> None:
         self._count -= table == RECORDS
-        self._change(table, name, b"", b"SREM")
-
-    def _change(self, table: RowTable, name: bytes, content: bytes, command: bytes) -> None:
-        self._written[self.keys.row(table, name)] = content
-        if table in LISTED:
-            self._listed[table, name] = command
+        self._written[self.keys.row(table, name)] = b""
 
     def scan(self, table: RowTable) -> Iterator[tuple[bytes, bytes]]:
-        for names in self._scan_records() if table == RECORDS else self._scan_listed(table):
-            contents = self._cells([self.keys.row(table, name) for name in names])
-            yield from (row for row in zip(names, contents, strict=True) if row[1])
+        yield from self._scan_records() if table == RECORDS else self._scan_hash(table)
         if self.connection.run((b"HGET", self.keys.meta, b"header")) != [self._stored]:
             raise IndexGone(f"The index in {self.connection.address} was emptied meanwhile.")
 
-    def _scan_records(self) -> Iterator[list[bytes]]:
+    def _scan_records(self) -> Iterator[tuple[bytes, bytes]]:
         first = 1
         while (last := max(self._last, int(self.connection.run((b"HGET", self.keys.meta, b"last"))[0] or 0))) >= first:
             numbers = range(first, min(first + _AT_ONCE, last + 1))  # also of pages that are filed again meanwhile
-            yield [number.to_bytes(NUMBER_BYTES, "big") for number in numbers]
+            names = [number.to_bytes(NUMBER_BYTES, "big") for number in numbers]
+            contents = self._cells([self.keys.row(RECORDS, name) for name in names])
+            yield from (row for row in zip(names, contents, strict=True) if row[1])
             first = numbers.stop
 
-    def _scan_listed(self, table: RowTable) -> Iterator[list[bytes]]:
-        own, cursor = {name for changed, name in self._listed if changed == table}, b""
-        yield [*own]
+    def _scan_hash(self, table: RowTable) -> Iterator[tuple[bytes, bytes]]:
+        (key, _), cursor = self.keys.row(table, b""), b""
+        own = {cell[1]: content for cell, content in self._written.items() if cell[0] == key}
+        yield from (row for row in own.items() if row[1])
         while cursor != b"0":
-            cursor, names = self.connection.run((b"SSCAN", self.keys.names(table), cursor or b"0", b"COUNT", _AT_ONCE))[
-                0
-            ]
-            yield [*({*names} - own)]
+            ((cursor, found),) = self.connection.run((b"HSCAN", key, cursor or b"0", b"COUNT", _AT_ONCE))
+            yield from (row for row in zip(found[::2], found[1::2], strict=True) if row[0] not in own)
 
     # Buckets
 
-    def read_bucket(self, table: BucketTable, scope: int, key: int) -> bytes:
-        return self._cells(self.keys.buckets(table, scope, [key]))[0]
-
     def read_buckets(self, table: BucketTable, scope: int, keys: Iterable[int], limit: int | None) -> Numbers:
-        names = self.keys.buckets(table, scope, keys)
+        cells = self.keys.buckets(table, scope, keys)
         if limit is None:
-            return _payloads(b"".join(self._cells(names)))
+            return _payloads(b"".join(self._cells(cells)))
         size = 8 * limit_payloads(limit)
-        parts = self.connection.run(*((b"GETRANGE", name, 0, size - 1) for name in names))  # the rest is not read
-        buckets = (self._written.get(*row) + self._added.get(row[0], b"") for row in zip(names, parts, strict=True))
+        parts = self.connection.run(*((b"GETRANGE", name, 0, size - 1) for (name,) in cells))  # the rest is not read
+        buckets = (self._written.get(*row) + self._added.get(row[0], b"") for row in zip(cells, parts, strict=True))
         return _payloads(b"".join(bucket[:size] for bucket in buckets))
 
     def append(self, table: BucketTable, scope: int, keys: Sequence[int], payload: int) -> None:
@@ -169,14 +167,12 @@ class ServerStorage(Storage):
         """Return the changes that were collected, as commands."""
         if not (self._written or self._added):
             return []
-        rows = [(name, content) for name, content in self._written.items() if content]
         changes: list[Command] = [(b"HSET", self.keys.meta, b"last", self._last, b"count", max(0, self._count))]
-        changes += [(b"APPEND", *added) for added in self._added.items()]
-        changes += [(b"DEL", name) for name, content in self._written.items() if not content]
-        for (table, name), command in self._listed.items():
-            if command == b"SREM" or not self._known.get(self.keys.row(table, name)):  # if not, its name is there
-                changes.append((command, self.keys.names(table), name))
-        return [*changes, (b"MSET", *(part for row in rows for part in row))] if rows else changes
+        changes += [(b"APPEND", *cell, added) for cell, added in self._added.items()]
+        for cell, content in self._written.items():
+            field = b"H" if len(cell) > 1 else b""
+            changes.append((field + b"SET", *cell, content) if content else (field + b"DEL", *cell))
+        return changes
 
 
 def _payloads(content: bytes) -> Numbers:

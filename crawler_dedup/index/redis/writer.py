@@ -14,14 +14,13 @@ from __future__ import annotations
 import secrets
 import time
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from itertools import count
 from typing import Any
 
 from crawler_dedup.errors import ConnectionLost, IndexUnusable
 from crawler_dedup.index import layout
 from crawler_dedup.index.header import Header
-from crawler_dedup.index.jobs import Job, JobThread
+from crawler_dedup.index.jobs import JobThread
 from crawler_dedup.index.location import ServerAddress
 from crawler_dedup.index.profiles import site_key
 from crawler_dedup.index.records import hash_scope, name_page
@@ -38,7 +37,6 @@ MOST_PAGES = 64
 LOCK_SECONDS = 2.0
 """Seconds after which a lock expires. The lock of each further attempt lasts twice as long, up to :data:`_LONGEST_LOCK`."""
 _LONGEST_LOCK = 16.0
-_MOST_JOBS = 16
 _ATTEMPTS = 6
 _LOCK_PAUSE = 0.002
 _LOCK_PATIENCE = 30.0
@@ -52,6 +50,8 @@ class Writer(JobThread):
         header: the header that the index must have.
         make_transaction: returns a transaction on a storage.
     """
+
+    _together = 16
 
     def __init__(
         self, address: ServerAddress, header: Header, make_transaction: Callable[[ServerStorage, Alive], Transaction]
@@ -69,44 +69,17 @@ class Writer(JobThread):
     def _end(self) -> None:
         self._connection.close()
 
-    def _write(self) -> None:
-        try:
-            meta = self._take_lock(0)  # until then, jobs can be withdrawn
-        except Exception as error:
-            self._fail(self._take(_count_together), error)
-            return
-        if jobs := self._take(_count_together):
-            self._commit(jobs, meta)
-        else:
-            with suppress(IndexUnusable):
-                self.make_changes(())
-
-    def _take_lock(self, attempt: int) -> Meta:
-        return lock(self._connection, self._name, min(LOCK_SECONDS * 2**attempt, _LONGEST_LOCK), self._mark)
-
-    def _commit(self, jobs: Sequence[Job], meta: Meta | None = None) -> None:
-        try:
-            with explaining_damage(self._connection.address):
-                results = self._attempt(jobs, meta)
-        except Exception as error:
-            self._fail(jobs, error)
-        else:
-            for job, result in zip(jobs, results, strict=True):
-                job.future.set_result(result)
-
-    def _attempt(self, jobs: Sequence[Job], meta: Meta | None) -> list[Any]:
-        """Run *jobs* in one transaction, and again if its lock expires; return their results.
-
-        Args:
-            meta: what describes the index, if the lock is taken already.
-        """
+    def _attempt(self) -> list[Any]:
+        """Run the jobs, and again if the lock of their transaction expires."""
         for attempt in range(_ATTEMPTS):
-            meta = self._take_lock(attempt) if attempt or meta is None else meta
+            meta = lock(self._connection, self._name, min(LOCK_SECONDS * 2**attempt, _LONGEST_LOCK), self._mark)
             try:
-                storage = ServerStorage(self._connection, self._header, meta, self._opened)
-                txn = self._make_transaction(storage, {})
-                read_ahead(storage, txn, [job.needs for job in jobs])
-                results = [job.run(txn) for job in jobs]
+                jobs = self._jobs()  # which could be withdrawn until now
+                with explaining_damage(self._connection.address):
+                    storage = ServerStorage(self._connection, self._header, meta, self._opened)
+                    txn = self._make_transaction(storage, {})
+                    read_ahead(storage, txn, [job.needs for job in jobs])
+                    results = [job.run(txn) for job in jobs]
             except ConnectionLost:
                 raise
             except Exception:  # perhaps because others have changed the index since the lock has expired
@@ -134,10 +107,6 @@ class Writer(JobThread):
         except ConnectionLost:  # with another mark, what was sent before is refused
             return bool(self._connection.call(b"SET", self._mark, b"", b"EX", _MARK_SECONDS, b"GET") == value)
         return made is not None
-
-
-def _count_together(waiting: Sequence[Job]) -> int:
-    return min(len(waiting), _MOST_JOBS)
 
 
 def lock(connection: ServerConnection, client: bytes, seconds: float, *watched: bytes) -> Meta:

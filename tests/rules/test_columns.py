@@ -1,0 +1,88 @@
+"""Columns beside the text, which change with the time of the visit: they belong to the site, and not to the page."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from crawler_dedup import Verdict
+from tests.support.crawling import words
+from tests.support.sitepages import Crawl, is_duplicate, story
+
+PAGES, PAGES_EACH = 31, 3
+HEADING = "<h2>Latest comments</h2>"
+Column = Callable[[int], str]
+"""Returns the column that pages show in a period."""
+
+
+def comment(period: int, place: int, word: str = "on") -> str:
+    name, *title = words(("comment", period, place), 5)
+    return f"<li><a href=/by/{name}>{name}</a> {word} <a href=/about/{title[0]}>{' '.join(title)}</a></li>"
+
+
+def comments(period: int, *, heading: str = HEADING, lines: int = 5, word: str = "on") -> str:
+    return f"{heading}<ul>{''.join(comment(period, place, word) for place in range(lines))}</ul>"
+
+
+def get_known(crawl: Crawl, column: Column) -> None:
+    """Handle pages of several periods, and then one more page, of the first one, which completes a snapshot."""
+    for number in range(PAGES):
+        content = story(f"known {number}", below=column(number // PAGES_EACH))
+        assert crawl.check(f"/known/{number}", content).verdict is Verdict.NEW
+    assert crawl.check("/tea", story("tea", below=column(0))).verdict is Verdict.NEW
+
+
+def test_a_text_is_found_again_beside_the_latest_comments_of_another_day(crawl: Crawl) -> None:
+    get_known(crawl, comments)
+    assert is_duplicate(crawl.check("/tea?later", story("tea", below=comments(1))), "http://h/tea", "alike")
+    assert crawl.check("/tea", story("tea", below=comments(2))).verdict is Verdict.UNCHANGED
+
+
+WORDS = ("on", "cancelled", "delayed for", "approved by", "instead of")
+LISTS: dict[str, Column] = {
+    "lines below a heading of few pages": lambda period: comments(period, heading=f"<h2>Guests of day {period}</h2>"),
+    "different words in the lines": lambda period: (
+        f"{HEADING}<ul>{''.join(comment(period, place, word) for place, word in enumerate(WORDS))}</ul>"
+    ),
+    "two lines": lambda period: comments(period, lines=2),
+    "lines of one link": lambda period: (
+        comments(period).replace("<a href=/by/", "<b data-by=").replace("</a> on", "</b> on")
+    ),
+}
+
+
+@pytest.mark.parametrize("column", LISTS.values(), ids=LISTS)
+def test_lists_beside_a_text_that_may_be_its_own_count(crawl: Crawl, column: Column) -> None:
+    get_known(crawl, column)
+    assert crawl.check("/tea?later", story("tea", below=column(1))).verdict is Verdict.NEW
+
+
+def test_a_list_that_only_one_page_shows_counts_below_a_heading_of_the_site(crawl: Crawl) -> None:
+    get_known(crawl, comments)
+    assert crawl.check("/tea?page=2", story("tea", below=comments(PAGES))).verdict is Verdict.NEW
+    assert crawl.check("/tea", story("tea", below=comments(PAGES))).verdict is Verdict.CHANGED
+
+
+def articles(period: int) -> str:
+    """Return a list of the latest articles, each with its date."""
+    titles = [
+        (" ".join(words(("article", period, place), 4)), f"{place + 1} May {2020 + period}") for place in range(5)
+    ]
+    lines = "".join(f"<p><a href=/about/{title[:5]}>{title}</a></p><p>{date}</p>" for title, date in titles)
+    return f"<h2>Latest articles</h2><div>{lines}</div>"
+
+
+def table(period: int) -> str:
+    """Return a table of the same places with other numbers in each period."""
+    return "".join(
+        f"<p><a href=/place/{place}>Harbour {place}</a></p><p>{9 * period + place} boats</p>" for place in range(5)
+    )
+
+
+@pytest.mark.parametrize(("column", "verdict"), [(articles, Verdict.DUPLICATE), (table, Verdict.NEW)])
+def test_the_values_of_a_list_count_only_if_the_kept_page_has_its_links(
+    crawl: Crawl, column: Column, verdict: Verdict
+) -> None:
+    get_known(crawl, lambda period: column(period % 2))
+    assert crawl.check("/tea?later", story("tea", below=column(1))).verdict is verdict
