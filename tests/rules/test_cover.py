@@ -54,6 +54,12 @@ def entries(*lines: str) -> str:
     return f"<ul>{''.join(items)}</ul>"
 
 
+def halls(signs: str) -> str:
+    """Return a line of links beside a text, each with a sign that says whether the hall is open."""
+    line = " ".join(f"<a href=/hall/{n}>Hall {n}</a> {sign}" for n, sign in enumerate(signs))
+    return f"</article><div>{line}</div><article>"
+
+
 ENTRIES = [
     (entries("Approved: @", "Second: @"), entries("Rejected: @", "Second: @")),
     (entries("@", "@", "@"), entries("@", "@ – cancelled", "@")),
@@ -61,6 +67,7 @@ ENTRIES = [
     (entries("✓ @", "@"), entries("✗ @", "@")),
     (entries("@ ↑", "@"), entries("@ ↓", "@")),
     (entries("@ ½", "@"), entries("@ ¼", "@")),
+    (halls("✓✓✓✓✓✓"), halls("✓✓✓✗✓✓")),
 ]
 
 
