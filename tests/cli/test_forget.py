@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from crawler_dedup import Config, Deduplicator, SignedPage, Verdict
 from crawler_dedup.cli.terminal import quantity
-from crawler_dedup.index import opening
+from crawler_dedup.index import opening, runs
 from crawler_dedup.index.lmdb.index import DirectoryIndex
 from crawler_dedup.index.records import Record
 from crawler_dedup.journal.entry import run_started
@@ -191,8 +191,10 @@ def is_kept(url: str, directory: Path) -> bool:
 
 
 @pytest.mark.parametrize("journal", [SECOND, ""])
-def test_the_pages_of_the_latest_run_with_or_without_a_journal_can_be_forgotten(dropped: Path, journal: str) -> None:
-    time.sleep(1.1)  # an index knows whole seconds
+def test_the_pages_of_the_latest_run_with_or_without_a_journal_can_be_forgotten(
+    dropped: Path, journal: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(runs, "time", lambda: time.time() + 2)  # an index knows whole seconds
     check_pages(dropped, {"http://c.org/later": article(7)}, journal=journal)
     assert printed_text(invoke("forget", dropped, "--last")).startswith("1 page of run ")
     assert not is_kept("http://c.org/later", dropped)
