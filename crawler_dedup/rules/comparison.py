@@ -174,19 +174,19 @@ class ComparedPair(PagePair):
 
     @cached_property
     def _states(self) -> set[int]:
-        """The places of short blocks that many pages of the site have: labels, or states.
+        """The places of blocks that many pages of the site have: labels, or states.
 
-        They are around the main text and, on one host, below it; on thin pages and pages that are visited again, anywhere.
-        Links are none, except around the main text. Blocks with a digit are elsewhere only if the kept page lacks several:
-        they are values of a table, neither the date in a frame nor those of another list of links.
+        They are around the main text and, if they are short, below it on one host, and anywhere on thin pages and pages that
+        are visited again. Links are none, except around the main text. Blocks with a digit are elsewhere only if the kept
+        page lacks several: they are values of a table, neither the date in a frame nor those of another list of links.
         """
         blocks, common = self._blocks, self.site_of_new.common
         states = [
             place
             for place, block in enumerate(blocks)
-            if block.hash in common and 0 < block.size <= SHORT and not block.traits & (_NAME | _EMBEDDED)
-            if place not in self._columns
-            and (not block.traits & _ENTRY or (block.traits & _LINKED and place in self._near))
+            if block.hash in common and block.size and not block.traits & (_NAME | _EMBEDDED)
+            if (place in self._near or block.size <= SHORT) and place not in self._columns
+            if not block.traits & _ENTRY or (block.traits & _LINKED and place in self._near)
         ]
         if self.new.kind is PageKind.THIN or self.new.key == self.kept.key:
             return set(states)
@@ -198,7 +198,8 @@ class ComparedPair(PagePair):
     @cached_property
     def _takes_turns(self) -> bool:
         """Whether the kept page, in the same frame, has something else in their place: "In stock" instead of "Sold out"."""
-        return bool(self._cover.shown - self._cover.names - self._shown) and self._has_same_frame
+        texts = frozenset(key_of(block.hash) for block in self._blocks if not block.traits & _EMBEDDED)
+        return bool((self._cover.shown | self._cover.hidden) - self._cover.names - texts) and self._has_same_frame
 
     def _exempt_picture(self, block: PackedBlock) -> str:
         """Return why a picture or the like does not count. Thin pages alone have them; on two hosts the addresses differ."""

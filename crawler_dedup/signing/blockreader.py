@@ -11,6 +11,7 @@ from lxml.html import HtmlElement
 
 from crawler_dedup.errors import BeyondLimits
 from crawler_dedup.signing.features import size_in_letters
+from crawler_dedup.signing.fields import FIELDS, read_field
 from crawler_dedup.signing.hidden import (
     HIDING_ATTRIBUTES,
     HIDING_TAGS,
@@ -19,6 +20,7 @@ from crawler_dedup.signing.hidden import (
     Concealment,
     concealment,
     hidden_within,
+    is_shadow_tree,
 )
 from crawler_dedup.signing.limits import MAX_DEPTH
 from crawler_dedup.signing.textblocks import (
@@ -36,12 +38,6 @@ if TYPE_CHECKING:
 
 LINE_BREAK = "\r\n"
 """The part of a block that represents ``<br>``: this very object. An equal string from elsewhere is white space."""
-_FIELDS = frozenset("input meter progress select textarea".split())
-# Fields that show no text, only the label of an action, or what a visitor has typed.
-_UNREAD = frozenset("button color file hidden image password range reset search submit".split())
-_SEARCHES = frozenset("keyword keywords q query s search searchword".split())
-_CHECKABLE = frozenset(("checkbox", "radio"))
-_CHECKED = "✓"
 # Elements inside a line of text.
 _INLINE = frozenset(
     "a abbr acronym b bdi bdo big br cite code data del dfn em font i img ins kbd label mark math mi mn mo mrow msub"
@@ -59,6 +55,7 @@ _WRITTEN = ("text", "tspan", "textpath", "foreignobject", "div", "p", "span")
 LISTS = frozenset(("dl", "ol", "pre", "table", "ul"))
 _LINES = "pre"
 _LINK, _BREAK = "a", "br"
+_CONTACTS = ("mailto:", "tel:")  # they lead to no page, and their text is a fact
 _CODE = frozenset("code kbd samp tt var".split())
 # The parts of lists and tables.
 _ITEMS = frozenset(("dd", "li", "td", "th"))
@@ -69,7 +66,7 @@ _PARAGRAPHS = frozenset(("blockquote", "h1", "h2", "h3", "h4", "h5", "h6", "p"))
 _ROOT = 0
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
 # All others, also unknown ones, begin and end a block. A comment has a function for a name.
-_NO_BLOCKS = frozenset((*_INLINE, *_FIELDS, *_SKIPPED, _DRAWING, Comment, Entity, ProcessingInstruction))
+_NO_BLOCKS = frozenset((*_INLINE, *FIELDS, *_SKIPPED, _DRAWING, Comment, Entity, ProcessingInstruction))
 # Of those that do, these determine the group, the level, the row or the cell of the blocks in them.
 _DETERMINING = LISTS | _ITEMS | _PARAGRAPHS | _ROWS
 
@@ -133,6 +130,7 @@ class BlockReader:
         """
         if levels < 1:
             raise BeyondLimits("nested too deep")
+        outside = self._state
         if self._hosts and element in self._hosts:
             self._turn(NOT_DISPLAYED)
         parts, state = self._parts, self._state
@@ -148,12 +146,10 @@ class BlockReader:
                 self._read_inline(child, tag, number, levels)
             elif tag == _DRAWING:
                 self._read_drawing(child, number)
-            elif tag in _FIELDS:
-                self.__read_field(child)
+            elif tag in FIELDS:
+                self._read_field(child)
             elif tag in _SKIPPED:
-                parts.append(" ")
-                if len(child):
-                    self.skipped.append(child)
+                self._read_skipped(child, number, levels, outside)
             if self._state is not state:
                 self._turn(state)
             tail = child.tail
@@ -174,11 +170,22 @@ class BlockReader:
         if parts:
             self._end_block(number)
 
+    def _read_skipped(self, element: HtmlElement, number: int, levels: int, outside: Concealment) -> None:
+        """Read *element* only if it is a shadow tree; *outside*: the concealment around the element that shows it."""
+        if is_shadow_tree(element):
+            self._turn(outside)
+            self._read_block(element, element.tag, number, levels)
+            return
+        self._parts.append(" ")
+        if len(element):
+            self.skipped.append(element)
+
     def _read_inline(self, element: HtmlElement, tag: str, number: int, levels: int) -> None:
         parts = self._parts
         if tag in HIDING_TAGS or not HIDING_ATTRIBUTES.isdisjoint(element.keys()):
             self._turn(concealment(element, self._state, revealed=self._revealed))
-        if tag == _LINK and self._link_begins is None and (target := element.get("href")) is not None:
+        target = element.get("href") if tag == _LINK and self._link_begins is None else None
+        if target is not None and not target.startswith(_CONTACTS):
             self._link_begins = len(parts)
             self._leads_away = self._leads_away or target[:1] != "#"
             self._read(element, number, levels - 1)
@@ -194,10 +201,20 @@ class BlockReader:
             self._read(element, number, levels - 1)
         elif text := element.text:
             parts.append(text)
+        else:
+            self._read_icon(element, number)
 
-    def __read_field(self, field: HtmlElement) -> None:
+    def _read_icon(self, icon: HtmlElement, number: int) -> None:
+        """Read the label of a picture or the like in a list or table: it may be all that a line or cell says, as "yes"."""
+        if self._around[number][0] and self._link_begins is None:
+            title = icon.find("title")  # of a drawing
+            label = icon.get("alt") or icon.get("aria-label") or icon.get("title") or (title is not None and title.text)
+            if label:
+                self._parts.append(f" {label} ")
+
+    def _read_field(self, field: HtmlElement) -> None:
         if self._state is SHOWN and concealment(field, SHOWN, revealed=self._revealed) is SHOWN:
-            self._parts.append(f" {_read_field(field)} ")
+            self._parts.append(f" {read_field(field)} ")
 
     def _read_drawing(self, drawing: HtmlElement, parent: int) -> None:
         """Read all text of a drawing as one block. An icon has no text, and does not end a block."""
@@ -209,6 +226,7 @@ class BlockReader:
         ]
         if not texts:
             self._parts.append(" ")
+            self._read_icon(drawing, parent)
             return
         if self._parts:
             self._end_block(parent)
@@ -296,19 +314,3 @@ def _is_text_of_its_own(item: HtmlElement) -> bool:
     if len(inside) == 1 and inside[0].tag not in _PARAGRAPHS:
         return len(inside[0]) > 1
     return len(inside) > 1
-
-
-def _read_field(field: HtmlElement) -> str:
-    """Return the text that a *field* shows; ``""`` for one that is empty, or for a search, a password or an action."""
-    if field.tag == "textarea":
-        return field.text or ""
-    if field.tag == "select":
-        selected = (option for option in field.iter("option") if option.get("selected") is not None)
-        return " ".join([option.get("label") or option.text or "" for option in selected])
-    kind = field.get("type", "").strip().lower()
-    if kind not in _CHECKABLE and field.tag == "input" and field.get("name", "").lower() in _SEARCHES:
-        return ""
-    if kind in _CHECKABLE:
-        return "" if field.get("checked") is None else _CHECKED
-    shown = "" if kind in _UNREAD else field.get("value", "")
-    return f"{shown} / {field.get('max')}" if shown and field.tag == "meter" and field.get("max") else shown

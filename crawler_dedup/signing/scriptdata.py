@@ -6,6 +6,7 @@ with the data in a string, a function that is called with the values.
 
 from __future__ import annotations
 
+import json
 import re
 from base64 import urlsafe_b64decode
 from collections import Counter
@@ -39,6 +40,8 @@ _UNSHOWN = ("noscript", "script", "style", "template")
 _LABEL = 20  # letters: "Loading…"
 
 _TEMPLATE = re.compile(r"\s*(?:<(?!!)|\{\{)")  # a script that is none: markup, which has the same text on each page
+_JSON, _XML = "application/json", re.compile(r"(?:application|text)/(?!xhtml)(?:[\w.-]+\+)?xml")
+_XML_TEXT = re.compile(r"<[/?]?([\w:.-]++)([^<>]*+)>([^<>]*+)")  # a tag with what follows it
 # What is outside of scripts is read from the bytes, because looking at each attribute of a tree takes ten times as long:
 # attributes and comments that begin as data do, also as an argument, with entities, or in base64 ('{"', '[{').
 _BEGIN = rb"(?:[\s\w.]{0,40}+[=(]?+(?:[{\[]|&(?:quot|#34|#123|#91);|%(?:7B|5B|22))|eyJ|W3s)"
@@ -119,7 +122,7 @@ def find_data(tree: HtmlElement, body: bytes, outline: Outline, main: MainBlocks
         body: the page before it was parsed.
     """
     elements = (element for element in tree.getroottree().getroot().iter("script") if element.text)
-    scripts = [(element.text, element.get("type", "").strip().lower()) for element in elements]
+    scripts = [_read_script(element.text, element.get("type", "").strip().lower()) for element in elements]
     outside = [*map(b"".join, _ATTRIBUTE.findall(body)), *_COMMENT.findall(body)]
     outside += [_ATTRIBUTE.sub(b"", tag) for tag in _DEFINED_TAG.findall(body)]
     size = _SHARE * sum([block.size for block in outline.blocks])
@@ -131,9 +134,19 @@ def find_data(tree: HtmlElement, body: bytes, outline: Outline, main: MainBlocks
     data = "\n".join(map(_decode, pieces))
     compared = _read_outweighing(data, size, main, is_thin=is_thin)
     if is_thin and not any(compared):
-        data = "\n".join([text for text, kind in scripts if kind == "application/json"])
+        data = "\n".join([text for text, kind in scripts if kind == _JSON])
         compared = [*_compare(_read(_split(data[:_MOST_CHARS]))).values(), data[_MOST_CHARS:]]
     return _hash_rows(dict.fromkeys(filter(None, compared)))
+
+
+def _read_script(text: str, kind: str) -> tuple[str, str]:
+    """Return the *text* of a script with its *kind*. XML is written as literals are."""
+    if not _XML.fullmatch(kind):
+        return text, kind
+    text = text.replace("<![CDATA[", "").replace("]]>", "")
+    return _XML_TEXT.sub(
+        lambda tag: f"{tag[2]} {tag[1]}={json.dumps(unescape(tag[3].strip()), ensure_ascii=False)}", text
+    ), _JSON
 
 
 def _decode(text: str) -> str:

@@ -164,18 +164,13 @@ BAD_LINES = [
 ]
 
 
-def test_a_line_that_is_no_record_is_named_with_what_is_wrong(tmp_path: Path) -> None:
-    for line, reason, detail in BAD_LINES:
-        source = tmp_path / "pages.jsonl"
-        source.write_bytes(b"\n\n" + line)
-        (record,) = read(source)
-        assert isinstance(record, PassedOver)
-        assert (record.is_bad, record.reason, record.detail) == (True, reason, f"line 3: {detail}")
-
-
-def test_lines_that_are_no_records_are_counted_and_listed(tmp_path: Path) -> None:
+def test_lines_that_are_no_records_are_named_with_what_is_wrong_counted_and_listed(tmp_path: Path) -> None:
     source = write_lines(tmp_path / "pages.jsonl", [{"url": "http://h/1", "html": article(1)}])
     source.write_bytes(source.read_bytes() + b"\n".join(line for line, _, _ in BAD_LINES))
+    passed_over = [record for record in read(source) if isinstance(record, PassedOver)]
+    assert [(record.is_bad, record.reason, record.detail) for record in passed_over] == [
+        (True, reason, f"line {number}: {detail}") for number, (_, reason, detail) in enumerate(BAD_LINES, 2)
+    ]
     signing = sign([source], tmp_path / "signed")
     assert signing.pages == 1
     assert signing.bad == Counter(reason for _, reason, _ in BAD_LINES)
@@ -333,22 +328,6 @@ def test_a_long_body_is_read_only_up_to_the_limit(tmp_path: Path) -> None:
     assert len(only_page(source).body) == MAX_BYTES + 1
 
 
-def test_a_response_that_cannot_be_decoded_affects_no_other_response(tmp_path: Path) -> None:
-    for headers, body in [
-        ("Content-Encoding: gzip\r\n", bytes(range(200))),
-        ("Content-Encoding: zstd\r\n", bytes(range(200))),
-        ("Transfer-Encoding: chunked\r\n", b"zz\r\n" + bytes(range(200))),
-        (f"X-Long: {'x' * 200_000}\r\n", b"<p>x"),
-    ]:
-        source = tmp_path / "pages.warc"
-        bad = warc_record("http://h/bad", body, http_headers=headers)
-        source.write_bytes(warc_record("http://h/0", b"<p>x") + bad + warc_record("http://h/2", b"<p>y"))
-        second = read(source)[1]
-        assert isinstance(second, PassedOver)
-        assert (second.record, second.name, second.is_bad) == (1, "http://h/bad", True)
-        assert [(page.record, page.body) for page in pages_of(source)] == [(0, b"<p>x"), (2, b"<p>y")]
-
-
 def members(count: int = 6) -> list[bytes]:
     return [gzip.compress(warc_record(f"http://h/{number}", article(number).encode())) for number in range(count)]
 
@@ -366,7 +345,11 @@ DAMAGES: dict[str, Callable[[bytes], bytes]] = {
 }
 
 
-def test_a_damaged_member_costs_no_other_member(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("held", "most"), [(1 << 20, 1), (1000, 2)])  # a whole member, or pieces of it
+def test_a_damaged_member_costs_no_other_member(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, held: int, most: int
+) -> None:
+    monkeypatch.setattr("crawler_dedup.batch.formats.gzipmembers._HELD", held)
     for damaged, kind in product([0, 2, 5], DAMAGES):
         source, parts = tmp_path / "pages.warc.gz", members()
         parts[damaged] = DAMAGES[kind](parts[damaged])
@@ -377,22 +360,8 @@ def test_a_damaged_member_costs_no_other_member(tmp_path: Path) -> None:
         assert isinstance(last, PassedOver)
         assert (last.reason, last.is_bad) == (PART_IS_DAMAGED, True)
         with (tmp_path / "copy.warc.gz").open("wb") as copy:
-            assert module_of("warc").copy_input(source, copy, {}, {}).damaged == 1
+            assert 1 <= module_of("warc").copy_input(source, copy, {}, {}).damaged <= most
         assert [page.url for page in pages_of(tmp_path / "copy.warc.gz")] == urls
-
-
-def test_a_long_response_is_read_from_a_member_in_pieces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("crawler_dedup.batch.formats.gzipmembers._HELD", 1000)
-    source, parts = tmp_path / "pages.warc.gz", members()
-    source.write_bytes(b"".join(parts))
-    assert len(pages_of(source)) == 6
-    parts[2] = flip(parts[2], len(parts[2]) // 2)
-    source.write_bytes(b"".join(parts))
-    urls = [page.url[-1] for page in pages_of(source)]
-    assert urls == ["0", "1", "3", "4", "5"]
-    with (tmp_path / "copy.warc.gz").open("wb") as copy:
-        module_of("warc").copy_input(source, copy, {}, {})
-    assert [page.url[-1] for page in pages_of(tmp_path / "copy.warc.gz")] == urls
 
 
 def test_bytes_that_look_like_members_are_decompressed_a_few_times_at_most(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,7 +11,7 @@ pytest.importorskip("pyarrow", reason="the extra batch is not installed: pip ins
 
 from tests.support.collections import Page, pack, table, write_lines, write_pages
 from tests.support.commandline import invoke
-from tests.support.crawling import article, words
+from tests.support.crawling import article
 
 PAGES = [
     Page("http://h/1", article("x")),
@@ -72,19 +72,6 @@ def test_the_first_line_that_cannot_be_read_is_printed(tmp_path: Path) -> None:
     assert (
         f"no html: {source}, line 2: there is no html; it has url, text; --html or --text says which to read." in output
     )
-
-
-def test_texts_without_empty_lines_have_the_duplicates_of_those_with_empty_lines(tmp_path: Path) -> None:
-    left_out = []
-    for name, end in (("lines", "\n"), ("paragraphs", "\n\n")):
-        texts = [end.join(" ".join(words(f"{text // 2} {line}", 20)) for line in range(6)) for text in range(40)]
-        lines = [
-            {"url": f"http://h/{number}", "text": text if number % 2 else f"{text}{end}Page {number}."}
-            for number, text in enumerate(texts)
-        ]
-        invoke("batch", "run", write_lines(tmp_path / f"{name}.jsonl", lines), "-o", tmp_path / name, "--text", "text")
-        left_out.append(len(table(tmp_path / name / "decisions" / "clusters.parquet")))
-    assert left_out[0] == left_out[1] > 10
 
 
 def test_files_that_are_not_part_of_a_collection_are_reported(tmp_path: Path) -> None:

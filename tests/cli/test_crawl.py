@@ -101,20 +101,6 @@ def test_a_dry_run_drops_nothing_and_the_proposed_commands_show_what_the_next_cr
     assert item["referer"] == f"{site.url}/"
 
 
-def test_an_incremental_crawl_appends_only_what_is_new_or_has_changed(tmp_path: Path, site: Site) -> None:
-    crawl(tmp_path, f"{site.url}/", "-o", "pages.jsonl")
-    site.pages["/"] = html(article("new front", links=["/one", "/copy", "/two", "/three"]))
-    site.pages["/two"] = html(article("another two"))
-    site.pages["/three"] = html(article("three"))
-    before = len(paths(tmp_path / "pages.jsonl"))
-    crawl(tmp_path, f"{site.url}/", "-o", "pages.jsonl", "-s", "DEDUP_REVISIT=drop")
-    assert sorted(paths(tmp_path / "pages.jsonl")[before:]) == ["/", "/three", "/two"]
-    before += 3
-    site.pages["/three"] = html(article("another three"))
-    crawl(tmp_path, f"{site.url}/", "-o", "pages.jsonl", "-s", "DEDUP_REVISIT=drop")
-    assert paths(tmp_path / "pages.jsonl")[before:] == ["/three"]
-
-
 def test_a_file_can_be_replaced_and_pages_can_be_limited(tmp_path: Path, site: Site) -> None:
     file = tmp_path / "pages[bold].jsonl"  # not a style of rich
     file.write_text("old\n")
@@ -333,28 +319,19 @@ def interrupt(directory: Path, site: Site, gate: Gate, *, times: int, opens: boo
     return process.returncode, messages + rest
 
 
-def gated() -> tuple[Gate, dict[str, Page]]:
+@pytest.mark.parametrize(
+    ("times", "message"),
+    [(1, "Ending: the pages that were requested are still handled. Press Ctrl-C again"), (2, "Stopped.\n")],
+)
+def test_ctrl_c_lets_requested_pages_be_handled_a_second_one_stops_and_the_next_crawl_does_the_rest(
+    tmp_path: Path, times: int, message: str
+) -> None:
     gate = Gate(html(article("one", links=["/two"])))
-    return gate, {"/": html(article("front", links=["/one"])), "/one": gate, "/two": html(article("two"))}
-
-
-def test_ctrl_c_lets_requested_pages_be_handled_and_the_next_crawl_does_the_rest(tmp_path: Path) -> None:
-    gate, pages = gated()
+    pages: dict[str, Page] = {"/": html(article("front", links=["/one"])), "/one": gate, "/two": html(article("two"))}
     with Site(pages) as site:
-        status, messages = interrupt(tmp_path, site, gate, times=1, opens=True)
-        assert (status, "Traceback" in messages) == (130, False), messages
-        assert messages.startswith("Ending: the pages that were requested are still handled. Press Ctrl-C again")
-        assert paths(tmp_path / "pages.jsonl") == ["/", "/one"]
-        crawl(tmp_path, f"{site.url}/", "-o", "pages.jsonl")
-    assert set(paths(tmp_path / "pages.jsonl")) == {"/", "/one", "/two"}
-
-
-def test_a_second_ctrl_c_stops_at_once_and_nothing_is_lost(tmp_path: Path) -> None:
-    gate, pages = gated()
-    with Site(pages) as site:
-        status, messages = interrupt(tmp_path, site, gate, times=2, opens=False)
-        assert (status, "Traceback" in messages) == (130, False), messages
-        assert "Stopped.\n" in messages
+        status, messages = interrupt(tmp_path, site, gate, times=times, opens=times == 1)
+        assert (status, "Traceback" in messages, message in messages) == (130, False, True), messages
+        assert times == 2 or paths(tmp_path / "pages.jsonl") == ["/", "/one"]
         crawl(tmp_path, f"{site.url}/", "-o", "pages.jsonl")
     assert set(paths(tmp_path / "pages.jsonl")) == {"/", "/one", "/two"}
 

@@ -7,6 +7,7 @@ import os
 import random
 from collections.abc import Callable
 from contextlib import closing
+from datetime import UTC, datetime
 from itertools import cycle, product
 from pathlib import Path
 
@@ -17,7 +18,7 @@ from crawler_dedup import Deduplicator, SignedPage
 from crawler_dedup.index.lmdb.index import DirectoryIndex
 from crawler_dedup.index.records import Record
 from crawler_dedup.signing.schemes import SimHash
-from tests.support.commandline import command, invoke, printed_text
+from tests.support.commandline import command, invoke, json_lines, printed_text
 from tests.support.crawling import article
 from tests.support.indexcommands import (
     CONFIG,
@@ -99,6 +100,24 @@ def test_stats_show_any_scope_unchanged_and_any_time(pages: Path) -> None:
         table = rows(cli("stats", pages))
         assert (table[f"scope {scope}"], table["run ffffffff"].partition(" at ")[0]) == ("1", "1, the last")
         assert printed_text(invoke("forget", pages, "--run", "ffffffff")).startswith("1 page forgotten.")
+
+
+def test_an_index_and_its_damage_are_printed_as_json_lines(tmp_path: Path) -> None:
+    with Deduplicator.open(tmp_path, CONFIG) as deduplicator:
+        deduplicator.check("http://a.org/1", article("x").encode(), scope="a.org")
+    index, scope, run = json_lines("index", "stats", tmp_path, "--json")
+    assert (index["type"], index["entries"], index["open_claims"]) == ("index", 1, 0)
+    assert index["spec"]["tokenizer"] == "bigrams"
+    assert (scope["scope"], scope["pages"]) == ("a.org", 1)
+    assert (run["run"], run["pages"]) == (f"{deduplicator.run:08x}", 1)
+    age = datetime.now(UTC) - datetime.fromisoformat(run["last_filed"].replace("Z", "+00:00"))
+    assert abs(age.total_seconds()) < 600
+    assert json_lines("index", "verify", tmp_path, "--json") == []
+    with lmdb.open(str(tmp_path), max_dbs=8) as env, env.begin(write=True, db=env.open_db(b"tables")) as txn:
+        for name, chunk in list(txn.cursor()):
+            txn.put(name, chunk[:-1])
+    problems = json_lines("index", "verify", tmp_path, "--json", status=1)
+    assert [line["type"] for line in problems] == ["index_problem"]
 
 
 def test_compact_reports_how_many_bytes_it_freed(pages: Path) -> None:

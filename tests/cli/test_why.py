@@ -93,11 +93,6 @@ def test_dropped_kept_and_unchecked_pages_are_reported_with_what_is_known_of_the
     assert lines(why(SHORT, index))[0] == f"{SHORT} passed unchecked: too little text."
 
 
-def test_a_marked_page_is_reported_as_passed(tmp_path: Path) -> None:
-    check_pages(tmp_path / "index", PAGES, marks=True)
-    assert lines(why(COPY, tmp_path / "index"))[0] == f"{COPY} passed, marked as a duplicate of {KEPT}."
-
-
 def test_later_lines_of_the_journal_are_reported_too(index: Path) -> None:
     """A page that was alike to one being handled, two visits of unchanged pages, and many of one page."""
     entry = entry_of_copy(index)
@@ -213,11 +208,6 @@ def test_a_changed_page_no_longer_represents_its_earlier_duplicates(index: Path)
     assert any(line.startswith("http://a.org/new") for line in printed)
 
 
-def test_a_page_that_was_last_dropped_for_another_one_is_not_a_duplicate_of_this_one(index: Path) -> None:
-    write(index / SECOND, [replace(entry_of_copy(index), duplicate_of=OTHER, time="2099-01-01T00:00:00.000Z")])
-    assert f"{KEPT} has 1 duplicate:" in why(KEPT, index).stdout
-
-
 def test_for_an_unknown_address_the_intended_one_or_all_that_may_be_are_reported(index: Path) -> None:
     for typed in (
         "https://a.org/kept",
@@ -311,26 +301,6 @@ def test_an_incomplete_line_is_reported_and_the_rest_is_read(index: Path) -> Non
     assert result.stderr == f"{index / FIRST}: 1 line is damaged or cut off; the rest was read.\n"
 
 
-def test_a_journal_of_an_older_schema_is_reported_in_a_sentence(index: Path) -> None:
-    (index / SECOND).write_text('{"version":0,"time":"","run":"","event":"drop","spider":"","scope":"","url":""}\n')
-    result = why(COPY, index, status=2)
-    assert result.stdout == ""
-    assert result.stderr.startswith(f"Error: {index / SECOND}, line 1, was written by an older version")
-
-
-def test_another_journal_can_be_given(index: Path, tmp_path: Path) -> None:
-    (index / FIRST).rename(tmp_path / "elsewhere.log")
-    assert why(COPY, index, "--journal", tmp_path / "elsewhere.log").stdout.startswith(f"{COPY} was dropped")
-    assert "cannot be read" in why(COPY, index, "--journal", tmp_path / "none.log", status=2).stderr
-
-
-def test_of_two_simultaneous_runs_the_later_line_counts(index: Path) -> None:
-    entry = entry_of_copy(index)
-    write(index / FIRST, [replace(entry, time="2099-01-01T00:30:00.000Z", duplicate_of=OTHER)])
-    write(index / SECOND, [replace(entry, time="2099-01-01T00:10:00.000Z")])
-    assert lines(why(COPY, index))[0] == f"{COPY} was dropped: a duplicate of {OTHER}."
-
-
 # Both texts
 
 
@@ -396,17 +366,6 @@ def test_in_a_project_index_and_journal_are_those_of_its_settings(crawled: tuple
         assert done.returncode == 0, done.stderr
         assert done.stdout.startswith(f"{url}/copy was dropped: a duplicate of {url}/page.\n")
     assert command(project_folder, "drops").stdout.count(f"{url}/copy\t{url}/page") == 1
-
-
-def test_outside_of_a_project_the_index_must_be_given(crawled: tuple[Path, str], tmp_path: Path) -> None:
-    project_folder, url = crawled
-    done = command(tmp_path, "why", f"{url}/copy")
-    assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == "Error: There is no Scrapy project here: give the directory of the index.\n"
-    index = project_folder / ".scrapy" / "my-index"
-    named = command(tmp_path, "why", f"{url}/page", index)
-    assert named.returncode == 0
-    assert "There is no journal" in named.stderr, "its name is known inside the project only"
 
 
 @pytest.mark.parametrize(

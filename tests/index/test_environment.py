@@ -144,21 +144,6 @@ def test_two_containers_whose_processes_have_the_same_number_are_told_what_to_do
     assert "DEDUP_INDEX" in second.stdout
 
 
-def test_a_forked_child_is_refused_instead_of_hanging(tmp_path: Path) -> None:
-    store = open_store(tmp_path)
-    store.offer([page(1, 5)], ByDistance()).result()
-    child = os.fork()
-    if not child:
-        try:
-            open_store(tmp_path)
-        except IndexUnusable as error:
-            os._exit(0 if f"{tmp_path} is open in the parent process" in str(error) else 2)
-        os._exit(1)
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
-    assert store.offer([page(3, 5)], ByDistance()).result()[0].verdict is Verdict.DUPLICATE
-    store.close()
-
-
 def test_another_configuration_is_refused_with_the_differences(tmp_path: Path) -> None:
     other = {"scheme": "other"}
     for opening in (partial(open_store, spec=other), partial(DirectoryIndex.attach, spec=other, readonly=True)):
@@ -175,13 +160,6 @@ def test_another_version_of_a_library_that_both_sides_record_only_causes_a_warni
     DirectoryIndex.open(tmp_path, SPEC, noted, map_size=1 << 30, fresh=False).close()
     DirectoryIndex.open(tmp_path, SPEC, {"jieba": "0.2"}, map_size=1 << 30, fresh=False).close()
     assert ("jieba 0.1, this process has 0.2" in caplog.text) == (noted == {"jieba": "0.1"}) == bool(caplog.records)
-
-
-def test_a_file_that_is_not_an_index_or_no_directory_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "data.mdb").write_bytes(b"not lmdb" * 1000)
-    for place in (tmp_path, tmp_path / "data.mdb" / "index"):
-        with pytest.raises(IndexUnusable, match=str(place)):
-            open_store(place)
 
 
 Mounted = Callable[..., None]
@@ -270,29 +248,6 @@ def test_a_directory_of_another_user_is_refused(tmp_path: Path) -> None:
         assert "ermission denied" in output
 
 
-FOREIGN = {"named": b"users", "unnamed": None, "of the same name": b"meta"}
-
-
-@pytest.mark.parametrize("database_name", FOREIGN)
-def test_the_database_of_another_application_is_refused_and_not_changed(tmp_path: Path, database_name: str) -> None:
-    with lmdb.open(str(tmp_path), max_dbs=8) as env:
-        database = env.open_db(FOREIGN[database_name])
-        with env.begin(write=True, db=database) as txn:
-            for number in range(300):
-                txn.put(f"user {number}".encode(), b"somebody")
-    before = (tmp_path / "data.mdb").read_bytes()
-    openings: list[Callable[[Path], object]] = [
-        open_store,
-        partial(open_store, fresh=True),
-        DirectoryIndex.attach,
-        compact,
-    ]
-    for opening in openings:
-        with pytest.raises(IndexUnusable, match=str(tmp_path)):
-            opening(tmp_path)
-        assert (tmp_path / "data.mdb").read_bytes() == before
-
-
 def write_header(directory: Path, header: object) -> None:
     """Write a header with LMDB alone."""
     directory.mkdir(exist_ok=True)
@@ -316,15 +271,43 @@ def test_an_index_of_another_format_is_refused_with_both_formats(tmp_path: Path,
     open_store(tmp_path).close()
 
 
+def write_file(directory: Path) -> None:
+    (directory / "data.mdb").write_bytes(b"not lmdb" * 1000)
+
+
+def writing_foreign(database_name: bytes | None) -> Callable[[Path], None]:
+    """Write the database of another application, perhaps under a name of the index's own."""
+
+    def write(directory: Path) -> None:
+        with lmdb.open(str(directory), max_dbs=8) as env:
+            database = env.open_db(database_name)
+            with env.begin(write=True, db=database) as txn:
+                for number in range(300):
+                    txn.put(f"user {number}".encode(), b"somebody")
+
+    return write
+
+
 NO_UTF_8 = b'{"format": 2, "spec": {"scheme": "\xff"}, "libraries": {}}'
+OTHERS: list[Callable[[Path], None]] = [write_file, *map(writing_foreign, (b"users", None, b"meta"))]
+DAMAGED = [partial(write_header, header=header) for header in (b"", b"[]", b'{"format": "x"}', NO_UTF_8)]
 
 
-@pytest.mark.parametrize("header", [b"", b"[]", b'{"format": "x"}', NO_UTF_8])
-def test_a_header_that_cannot_be_read_is_refused(tmp_path: Path, header: bytes) -> None:
-    write_header(tmp_path, header)
-    for opening in (open_store, DirectoryIndex.attach, compact):
-        with pytest.raises(IndexUnusable, match="is damaged"):
+@pytest.mark.parametrize("write", [*OTHERS, *DAMAGED])
+def test_a_file_that_is_no_sound_index_is_refused_and_not_changed(
+    tmp_path: Path, write: Callable[[Path], None]
+) -> None:
+    write(tmp_path)
+    before = (tmp_path / "data.mdb").read_bytes()
+    openings: list[Callable[[Path], object]] = [open_store, DirectoryIndex.attach, compact]
+    openings += [] if write in DAMAGED else [partial(open_store, fresh=True)]
+    for opening in openings:
+        with pytest.raises(IndexUnusable, match=str(tmp_path)) as caught:
             opening(tmp_path)
+        assert write not in DAMAGED or "is damaged" in str(caught.value)
+        assert (tmp_path / "data.mdb").read_bytes() == before
+    with pytest.raises(IndexUnusable, match="index"):
+        open_store(tmp_path / "data.mdb" / "index")
 
 
 # Other file systems
@@ -423,25 +406,6 @@ def test_after_a_power_cut_the_index_is_in_a_state_between_two_commits(tmp_path:
                     assert held(directory) == held_then | further
         file = cut(between[0], after[0], [*second, last_meta])
         assert held(opened_copy(tmp_path, f"{number}.after", file)) == after[1]
-
-
-_VERIFY = """
-    import sys
-    from tests.support.signatureindex import SignatureIndex
-
-    with SignatureIndex.open(sys.argv[1]) as index:
-        print(index.verify() or "sound")
-"""
-
-
-def test_a_meta_page_that_is_written_before_its_data_pages_is_detected(tmp_path: Path) -> None:
-    (before, _), (after, _), pages = max(commits(tmp_path, 12), key=lambda commit: len(commit[2]))
-    meta = next(page for page in changed_pages(before, after) if page < METAS)
-    for seed in range(3):
-        written = [meta, *random.Random(seed).sample(pages, len(pages) // 2)]
-        directory = opened_copy(tmp_path, f"cut {seed}", cut(before, after, written))
-        status, output, _ = run(_VERIFY, directory)
-        assert status != 0 or "sound" not in output
 
 
 # A full disk
@@ -634,6 +598,7 @@ _FORK = """
         "offer": lambda: pages.submit([second]),
         "settle": lambda: pages.settle(decision),
         "len of pages": lambda: len(pages),
+        "opening": lambda: SignatureIndex.open(sys.argv[1] + "/signatures"),
     }
     child = os.fork()
     if not child:
@@ -642,8 +607,8 @@ _FORK = """
             for name, call in calls.items():
                 try:
                     print(name, call(), file=sys.stderr, flush=True)
-                except IndexUnusable:
-                    pass
+                except IndexUnusable as error:
+                    assert name != "opening" or "is open in the parent process" in str(error), error
             assert "fork" in index.verify()[0]
             index.close()
             pages.close()

@@ -4,23 +4,19 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
 import lmdb
 import msgspec
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from crawler_dedup import Config, SignedPage, Verdict
-from crawler_dedup.index import transaction
 from crawler_dedup.index.limits import MAX_ALIASES
-from crawler_dedup.index.lmdb import verification
 from crawler_dedup.index.lmdb.index import DirectoryIndex
 from crawler_dedup.index.records import Record, decode, encode, shorten_key
-from tests.support.indexing import FILING, ByDistance, number_of, open_store, page
+from tests.support.indexing import ByDistance, number_of, open_store, page
 
 CONFIG = Config(tokenizer="bigrams")
 
@@ -78,46 +74,3 @@ def test_the_key_of_a_kept_page_is_a_hash_of_its_key_and_stays_the_same() -> Non
     assert len({*shortened}) == len(keys)
     assert all(re.fullmatch("[0-9a-f]{24}", key) for key in shortened)
     assert [shorten_key(key) for key in shortened] == shortened
-
-
-# Numbers
-
-
-def test_pages_with_the_same_shortened_key_are_distinguished(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A shortened key has 40 bits. Here it has 3, so that each leads to many records, by page key or by signature."""
-    for module in (transaction, verification):
-        for name in ("reference_of_name", "reference_of_signature"):
-            if hasattr(module, name):
-                real = getattr(module, name)
-                monkeypatch.setattr(module, name, _make_coarse(real))
-    source = random.Random(2)
-    signatures = [source.getrandbits(64) for _ in range(12)]
-    model: dict[int, int] = {}
-    with closing(open_store(tmp_path)) as store:
-        for step in range(300):
-            number, signature = source.randrange(30), source.choice(signatures)
-            if source.random() < 0.3:
-                assert store.forget(_is_number(number), ByDistance(0)) == (model.pop(number, None) is not None)
-                continue
-            held_by_others = {held for held_number, held in model.items() if held_number != number}
-            decision = store.offer([page(number, signature)], ByDistance(0)).result()[0]
-            if model.get(number) == signature:
-                assert decision.verdict is Verdict.UNCHANGED
-            elif number in model:
-                assert decision.verdict is Verdict.CHANGED
-                model[number] = signature
-            else:
-                assert decision.verdict is (Verdict.DUPLICATE if signature in held_by_others else Verdict.NEW)
-                if signature not in held_by_others:
-                    model[number] = signature
-            if step % 25 == 0:
-                assert store.verify(FILING) == []
-        assert {number_of(kept_page): kept_page.signature for kept_page in kept(store)} == model
-
-
-def _is_number(number: int) -> Callable[[Record], bool]:
-    return lambda record: number_of(record.page) == number
-
-
-def _make_coarse(reference_of: Callable[..., int]) -> Callable[..., int]:
-    return lambda *asked: reference_of(*asked) & (1 << 24 | 3)

@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-import itertools
-import os
-import random
 import shutil
 from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 import lmdb
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from crawler_dedup import Config, Decision, IndexUnusable, SignedPage, Verdict
 from crawler_dedup.decision import BEING_HANDLED
-from crawler_dedup.errors import IndexDamaged, IndexMissing
+from crawler_dedup.errors import IndexMissing
 from crawler_dedup.index.decider import RunContext
 from crawler_dedup.index.index import Index
 from crawler_dedup.index.lmdb import locks
@@ -31,16 +25,11 @@ from crawler_dedup.signing.signer import Signer
 from crawler_dedup.system.filelocks import is_held
 from crawler_dedup.worker.preview import preview
 from tests.support.crawling import article
-from tests.support.examples import examples
 from tests.support.indexing import (
     SPEC,
     ByDistance,
-    clusters,
-    flipped,
-    open_backend,
     open_store,
     page,
-    release,
     run,
     running_program,
     settle,
@@ -48,12 +37,6 @@ from tests.support.indexing import (
 from tests.support.places import Places
 
 MATCHER = ByDistance()
-
-
-@pytest.fixture
-def backend(places: Places) -> Iterator[Index]:
-    with closing(open_backend(places())) as opened:
-        yield opened
 
 
 @pytest.fixture
@@ -70,38 +53,6 @@ def read_look(directory: Path, signed: SignedPage) -> Decision:
 def contents(directory: Path) -> dict[str, bytes]:
     """Return the files of an index, except for LMDB's table of readers."""
     return {path.name: path.read_bytes() for path in directory.iterdir() if path.name != "lock.mdb"}
-
-
-# The same decision
-
-
-def test_reading_gives_the_decision_of_a_following_offer_and_changes_nothing(places: Places) -> None:
-    names = itertools.count()
-
-    @settings(max_examples=examples(20), deadline=None)
-    @given(st.integers(0, 2**32))
-    def compare(seed: int) -> None:
-        with closing(open_backend(places(f"index-{next(names)}"))) as opened:
-            _look_and_offer(opened, seed)
-
-    compare()
-
-
-def _look_and_offer(store: Index, seed: int) -> None:
-    source, signatures = random.Random(seed), clusters(seed, 30)
-    context = [RunContext(run=run, next_claim=iter(range(1, 100)).__next__) for run in (0, 1)]
-    for number, signature in enumerate(signatures):
-        offered = page(source.choice([number, source.randrange(number + 1)]), signature)
-        before = list(store.records())
-        seen = [store.preview(offered, MATCHER) for _ in range(2)]
-        assert list(store.records()) == before
-        (decision,) = store.offer([offered], MATCHER, RunContext()).result()
-        # Addresses of duplicates are stored later.
-        assert [replace(each, also_at=()) for each in (*seen, decision)] == [replace(decision, also_at=())] * 3
-        if source.random() < 0.2:
-            release(store, int(offered.key))
-        if source.random() < 0.2:
-            store.offer([page(1000 + number, flipped(source, signature, 20))], MATCHER, context[1]).result()
 
 
 def test_expired_pages_are_no_representatives(backend: Index) -> None:
@@ -215,17 +166,6 @@ def test_a_copy_of_the_data_file_alone_can_be_read(store: DirectoryIndex, tmp_pa
     shutil.copy(tmp_path / "index" / "data.mdb", tmp_path / "copy")
     assert read_look(tmp_path / "copy", page(2, 5)).verdict is Verdict.DUPLICATE
     assert [path.name for path in (tmp_path / "copy").iterdir()] == ["data.mdb"]
-
-
-def test_a_truncated_data_file_is_an_error(store: DirectoryIndex, tmp_path: Path) -> None:
-    store.offer([page(number, 1 << number) for number in range(64)], ByDistance(0)).result()
-    store.close()
-    data = tmp_path / "index" / "data.mdb"
-    size = data.stat().st_size
-    for shorter in (size // 2, 3 * 4096):  # part of the last transaction, and of earlier ones
-        os.truncate(data, shorter)
-        with pytest.raises(IndexDamaged, match="Use an earlier export or copy"):
-            read_look(tmp_path / "index", page(2, 5))
 
 
 # An index that another process makes larger

@@ -29,8 +29,7 @@ from crawler_dedup.rules.sites import decode_profile, trim
 from crawler_dedup.system.callbacks import ignore_progress
 from crawler_dedup.transfer import Export, write_export
 from tests.support.crawling import article
-from tests.support.indexing import FILING, ByDistance, open_backend, open_store, run
-from tests.support.places import Places
+from tests.support.indexing import FILING, ByDistance, open_store
 from tests.support.signedpages import block, hash_of
 from tests.support.verification import verify
 
@@ -80,13 +79,6 @@ def store(tmp_path: Path) -> Iterable[DirectoryIndex]:
 
 
 # What teaches
-
-
-@pytest.fixture
-def backend(places: Places) -> Iterable[Index]:
-    """Open an index on every backend in turn."""
-    with closing(open_backend(places())) as opened:
-        yield opened
 
 
 def test_a_site_is_known_by_its_first_snapshot_after_eight_pages(backend: Index) -> None:
@@ -251,23 +243,6 @@ def test_a_snapshot_of_an_aborted_transaction_is_not_known(store: DirectoryIndex
         counts.add(page(number))
     (site,) = store.sites()
     assert (site.pages_counted, site.counts) == (MIN_PAGES + 1, counts.encode())
-
-
-def test_a_second_process_decides_as_the_first_would(tmp_path: Path) -> None:
-    """A copy with another title is recognised only by the part that the site writes into all titles."""
-    with Deduplicator.open(tmp_path / "index", Config(tokenizer="bigrams")) as first:
-        for number in range(MIN_PAGES):
-            body = article(number, count=60).replace("</title>", " | Tea House</title>")
-            assert first.check(f"http://h/{number}", body.encode()).verdict is Verdict.NEW
-    code = """
-    import sys
-    from crawler_dedup import Config, Deduplicator
-    from tests.support.crawling import article
-    with Deduplicator.open(sys.argv[1], Config(tokenizer="bigrams")) as second:
-        decision = second.check("http://h/copy", article(0, count=60, frame="copy").encode())
-        print(decision.verdict, decision.snapshot, decision.kept_snapshot)
-    """
-    assert run(code, tmp_path / "index")[1].split() == ["duplicate", "8", "8"]
 
 
 # Damage

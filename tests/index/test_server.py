@@ -4,31 +4,24 @@ from __future__ import annotations
 
 import itertools
 import os
-import random
-from contextlib import ExitStack, closing
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
-from crawler_dedup import Config, ConfigError, Decision, Deduplicator, IndexUnusable, SignedPage, Verdict, transfer
+from crawler_dedup import Config, ConfigError, Deduplicator, IndexUnusable, Verdict, transfer
 from crawler_dedup.errors import IndexGone, IndexMismatch, IndexMissing
 from crawler_dedup.index import opening
 from crawler_dedup.index.decider import RunContext
 from crawler_dedup.index.index import Index
-from crawler_dedup.index.location import Location, ServerAddress, find_location
-from crawler_dedup.index.profiles import StoredSite
-from crawler_dedup.rules.matcher import RuleMatcher
+from crawler_dedup.index.location import ServerAddress, find_location
 from crawler_dedup.signing.lookup import lookup_of
-from crawler_dedup.signing.signer import Signer
 from crawler_dedup.system.extras import has_extra
 from crawler_dedup.transfer import Export
 from tests.support.crawling import article
-from tests.support.examples import examples
-from tests.support.indexing import ByDistance, flipped, number_of, open_backend, page, release, settle, uniform
+from tests.support.indexing import ByDistance, number_of, open_backend, page, settle, uniform
 from tests.support.servers import Server, serving
 from tests.support.verification import verify
 
@@ -203,15 +196,6 @@ def test_an_index_that_is_emptied_by_two_clients_at_once_loses_nothing_of_the_la
         assert store.offer([page(2, 5)], NEAR).result()[0].verdict is Verdict.DUPLICATE
 
 
-def test_signatures_that_look_like_numbers_of_new_records_are_filed(store: Index) -> None:
-    signatures = [number << 40 | 1 << 39 for number in (0xABCDEF, 0x123456)]
-    for number, signature in enumerate(signatures):
-        assert store.offer([page(number, signature)], NEAR).result()[0].verdict is Verdict.NEW
-    for number, signature in enumerate(signatures):
-        assert store.offer([page(10 + number, signature)], NEAR).result()[0].verdict is Verdict.DUPLICATE
-    assert verify(store, NEAR) == []
-
-
 def test_the_latest_page_has_the_highest_number_whichever_client_files_it(address: ServerAddress) -> None:
     with closing(open_backend(address)) as first, closing(open_backend(address)) as second:
         everything_is_new = ByDistance()
@@ -234,39 +218,6 @@ def test_an_index_that_was_removed_has_no_pages(store: Index, server: Server) ->
     assert len(store) == 1
     server.empty()
     assert len(store) == 0
-
-
-# Several clients
-
-
-@settings(max_examples=examples(40), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(
-    steps=st.lists(st.tuples(st.integers(0, CLIENTS - 1), st.booleans()), min_size=20, max_size=60),
-    seed=st.integers(0, 2**32),
-)
-def test_clients_that_take_turns_decide_as_a_single_one(
-    server: Server, steps: list[tuple[int, bool]], seed: int
-) -> None:
-    server.empty()
-    source, kept = random.Random(seed), dict[int, int]()
-    middles = uniform(seed, 4)
-    with ExitStack() as stack:
-        stores = [stack.enter_context(closing(open_backend(server.address()))) for _ in range(CLIENTS)]
-        for number, (client, is_offer) in enumerate(steps):
-            if is_offer or not kept:
-                signature = flipped(source, source.choice(middles), source.randrange(5))
-                (decision,) = stores[client].offer([page(number, signature)], NEAR).result()
-                covered = any((signature ^ kept_signature).bit_count() <= 3 for kept_signature in kept.values())
-                assert decision.verdict is (Verdict.DUPLICATE if covered else Verdict.NEW)
-                if not covered:
-                    assert settle(stores[(client + 1) % CLIENTS], number)
-                    kept[number] = signature
-            else:
-                released_number = source.choice(list(kept))
-                assert release(stores[client], released_number)
-                del kept[released_number]
-        assert {len(store) for store in stores} == {len(kept)}
-        assert verify(stores[0], NEAR) == []
 
 
 def test_an_index_of_an_earlier_version_is_refused(server: Server) -> None:
@@ -329,21 +280,6 @@ def test_an_export_of_an_index_that_is_emptied_during_it_fails(
     assert not (tmp_path / "file").exists()
 
 
-def test_an_export_leaves_out_records_that_cannot_be_read_and_counts_them(
-    filled: ServerAddress, server: Server, tmp_path: Path
-) -> None:
-    names = [name for name in server.key_names() if name[13:14] == b"r"]
-    for name in names[:2]:
-        server.run("SET", name, "garbage")
-    unreadable = list[int]()
-    with closing(opening.open_index(filled)) as pages:
-        written = transfer.export_index(
-            pages, tmp_path / "file", lambda count: None, count_unreadable=unreadable.append
-        )
-    assert unreadable == [1, 1]
-    assert written + 2 in (50, 51)  # the page that is not settled may be among them
-
-
 def test_an_index_with_a_scheme_of_the_package_is_verified_and_measured(server: Server) -> None:
     server.empty()
     with Deduplicator.open(server.url(), CONFIG) as run:
@@ -358,74 +294,6 @@ def test_an_index_with_a_scheme_of_the_package_is_verified_and_measured(server: 
         server.run("HSET", sites, site, b"damaged")
     with closing(opening.open_index(server.address())) as pages:
         assert list(pages.sites()) == []
-
-
-# The same answers as a directory
-
-
-_STEPS = st.lists(
-    st.tuples(st.integers(0, 12), st.integers(0, 9), st.sampled_from(["settle", "release", "leave", "forget"])),
-    min_size=1,
-    max_size=25,
-)
-
-
-@settings(max_examples=examples(40))
-@given(_STEPS)
-def test_a_server_answers_as_a_directory(
-    server: Server, tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[int, int, str]]
-) -> None:
-    """Pages of few sites with few texts are offered repeatedly, and are settled, released or forgotten."""
-    server.empty()
-    signer = Signer(CONFIG)
-    with (
-        closing(_Crawl(tmp_path_factory.mktemp("index"), signer)) as directory,
-        closing(_Crawl(server.address(), signer)) as on_server,
-    ):
-        for number, text, fate in steps:
-            body = article(text, changed=number % 3, links=[f"/{text}"]).encode()
-            page, _ = signer.sign(f"http://{number % 2}.example/{number}", body, encoding=None, key=None, scope="")
-            assert directory.visit(page, fate) == on_server.visit(page, fate)
-        assert verify(directory.pages, directory.matcher) == verify(on_server.pages, on_server.matcher) == []
-        assert sorted(directory.records()) == sorted(on_server.records())
-        assert [site.pages_counted for site in directory.sites()] == [site.pages_counted for site in on_server.sites()]
-
-
-class _Crawl:
-    """A crawl with an index of its own, whose clock stands still."""
-
-    def __init__(self, location: Location, signer: Signer) -> None:
-        self.matcher = RuleMatcher(signer)
-        self.pages = opening.open_or_create_index(location, signer.spec, signer.libraries)
-        self._run = self.pages.begin_run()
-        self._context = RunContext(self._run.number, 60, clock=lambda: 1_000_000_000)
-        self._claiming = replace(self._context, next_claim=itertools.count(1).__next__)
-
-    def visit(self, page: SignedPage, fate: str) -> Decision:
-        """Offer a page, and let it have its fate if it passes; return the decision."""
-        looked = self.pages.preview(page, self.matcher, self._claiming)
-        (decision,) = self.pages.offer([page], self.matcher, self._claiming).result()
-        assert replace(looked, claim=decision.claim) == decision
-        if fate == "forget":
-            self.pages.forget(lambda record: record.page.url == page.url, self.matcher)
-        elif fate != "leave" and decision.claim:
-            context, settled = self._context, fate == "settle"
-            self.pages.end_claim(decision, self.matcher, context, settled=settled, urgent=True).result()
-        return decision
-
-    def records(self) -> list[tuple[str, bool, bool]]:
-        """Return the address of each page, whether it is settled, and whether it may represent others."""
-        records = (record for record in self.pages.records())
-        return [(record.page.url, bool(record.settled), record.is_representative) for record in records]
-
-    def sites(self) -> list[StoredSite]:
-        """Return the sites that the index knows."""
-        return sorted(self.pages.sites(), key=lambda site: site.key)
-
-    def close(self) -> None:
-        """Let the run die."""
-        self._run.release()
-        self.pages.close()
 
 
 def test_the_number_of_pages_is_never_negative(address: ServerAddress, server: Server) -> None:

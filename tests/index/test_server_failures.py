@@ -16,7 +16,7 @@ import pytest
 
 from crawler_dedup import Config, Deduplicator, IndexUnusable, Verdict
 from crawler_dedup.decision import BEING_HANDLED
-from crawler_dedup.errors import ConnectionLost, IndexDamaged, IndexGone
+from crawler_dedup.errors import ConnectionLost, IndexDamaged
 from crawler_dedup.index.decider import RunContext
 from crawler_dedup.index.index import Index
 from crawler_dedup.index.location import ServerAddress, find_location
@@ -127,25 +127,16 @@ def test_the_claim_of_a_killed_client_holds_until_its_signs_of_life_have_ended(
         assert check(run, 4) == "new"
 
 
-@pytest.mark.usefixtures("short_lives")
-def test_no_page_is_dropped_for_what_a_killed_client_settled_last_when_another_one_begins_at_once(
-    address: ServerAddress, server: Server
-) -> None:
-    url = server.url()
-    with running_program(_CLAIMS, url) as client:
+def test_no_page_is_dropped_for_what_a_killed_client_settled_last(address: ServerAddress, server: Server) -> None:
+    """Whether it was written to a feed is not known."""
+    with running_program(_CLAIMS, server.url()) as client:
         assert settle_in(client) == "True"
         client.kill()
         client.wait()
-    answers: list[str] = []
-    with Deduplicator.open(url, CONFIG) as run:
-
-        def is_new() -> bool:
-            answers.append(check(run, 2 + len(answers)))
-            return answers[-1] == "new"
-
-        wait_for(is_new)
-    # The sign of life of the killed client is there for a while; whether the page was written to a feed is not known.
-    assert set(answers[:-1]) <= {BEING_HANDLED}
+    with Deduplicator.open(server.url(), CONFIG) as run:
+        assert check(run, 2) == BEING_HANDLED
+        server.run("DEL", *server.key_names("*:l*"))
+        assert check(run, 3) == "new"
 
 
 @pytest.mark.usefixtures("short_lives")
@@ -224,19 +215,6 @@ def test_a_client_that_begins_just_after_the_start_of_a_server_takes_no_run_with
             assert check(other, 4) == "new"
 
 
-def test_a_command_that_reads_just_after_the_start_of_a_server_leaves_out_no_page_of_a_run(tmp_path: Path) -> None:
-    """Test that a run without a sign of life does not count as dead then."""
-    with pytest.MonkeyPatch.context() as patch, serving(tmp_path / "server") as server:
-        patch.setattr(runs, "RENEWAL_SECONDS", 20)
-        with closing(open_backend(server.address())) as store, closing(open_backend(server.address())) as reader:
-            run = store.begin_run()
-            store.offer([page(1, 5)], NEAR, RunContext(run.number, 60, clock=run.now)).result()
-            run.release()
-            assert len(list(reader.records(handled_only=True))) == 1
-            patch.setattr(runs, "RENEWAL_SECONDS", 0)  # so that the start was long ago
-            assert list(reader.records(handled_only=True)) == []
-
-
 _KEEPS = """
     import sys
     from crawler_dedup import Config, Deduplicator
@@ -310,19 +288,6 @@ def test_a_run_with_a_damaged_entry_may_have_lost_everything_and_fails_no_transa
 # Unreachable servers
 
 
-def test_while_the_server_is_away_offers_fail_soon_and_the_index_is_used_again_afterwards(tmp_path: Path) -> None:
-    options = ("--appendonly", "yes", "--appendfsync", "always")
-    with serving(tmp_path / "server", *options) as server, closing(open_backend(server.address())) as store:
-        assert store.offer([page(1, 5)], NEAR).result()[0].verdict is Verdict.NEW
-        server.kill()
-        for number in range(2, 20):
-            assert isinstance(store.offer([page(number, 5)], NEAR).exception(10), IndexUnusable)
-        server.start()
-        wait_for(lambda: store.offer([page(20, 5)], NEAR).exception() is None)
-        assert store.offer([page(21, 5)], NEAR).result()[0].duplicate_of == "http://example.com/1"
-        assert verify(store, NEAR) == []
-
-
 def test_a_connection_that_is_closed_while_it_is_idle_costs_no_page(store: Index, server: Server) -> None:
     run: Any = store.begin_run()
     for number in range(1, 4):
@@ -345,8 +310,9 @@ def test_answered_pages_survive_kills_of_a_server_that_writes_at_once(tmp_path: 
             while not failed:
                 number = next(numbers)
                 offer = store.offer([page(number, signatures[number])], NEAR)
-                failed = offer.exception() is not None
+                failed = isinstance(offer.exception(10), IndexUnusable)
                 if not failed:
+                    assert offer.result()[0].verdict is Verdict.NEW
                     answered.add(number)
             timer.join()
             server.start()
@@ -384,17 +350,6 @@ def test_a_full_server_fails_offers_and_keeps_what_was_filed(tmp_path: Path) -> 
         assert store.offer([page(-1, 5)], ByDistance(0)).result()[0].verdict is Verdict.NEW
 
 
-def test_a_flushed_index_is_gone_and_is_created_again(address: ServerAddress, server: Server) -> None:
-    with Deduplicator.open(server.url(), CONFIG) as run:
-        assert check(run, 1) == "new"
-        server.empty()
-        with pytest.raises(IndexGone):
-            check(run, 2)
-        with Deduplicator.open(server.url(), CONFIG) as other:
-            assert check(other, 2) == "new"
-            assert (len(other), run.run != other.run) == (1, True)
-
-
 def test_ending_a_claim_of_an_earlier_opening_does_not_end_one_of_a_later_opening(
     address: ServerAddress, server: Server
 ) -> None:
@@ -409,37 +364,21 @@ def test_ending_a_claim_of_an_earlier_opening_does_not_end_one_of_a_later_openin
             assert other.settle(second)
 
 
-def test_a_client_follows_its_address_from_a_demoted_server_to_the_new_one_and_reads_all_again(tmp_path: Path) -> None:
-    def keep() -> dict[bytes, object]:
-        return {key: server.run("DUMP", key) for key in server.key_names()}
-
-    def put(target: Server, state: dict[bytes, object]) -> None:
-        target.empty()
-        for key, content in state.items():
-            target.run("RESTORE", key, "0", content)  # type: ignore[arg-type]
-
-    lost = [
-        ~(0xFFFF << 16 * block) & 2**64 - 1 for block in range(4)
-    ]  # each has a bucket in common with the signature 0
+def test_a_client_follows_its_address_from_a_demoted_server_to_the_new_one(tmp_path: Path) -> None:
     with serving(tmp_path / "server") as server, serving(tmp_path / "promoted") as promoted:
+        open_backend(promoted.address()).close()
         link = server.socket.with_name("link")  # stands for a name
         link.symlink_to(server.socket)
         with closing(open_backend(find_location(f"unix://{link}"))) as store:
-            empty = keep()
-            with closing(open_backend(server.address())) as other_store:
-                assert other_store.offer([page(1, 0)], NEAR).result()[0].verdict is Verdict.NEW
-            put(promoted, keep())  # which never gets the following pages
-            put(server, empty)
-            pages = [page(2 + number, signature) for number, signature in enumerate(lost)]
-            assert {decision.verdict for decision in store.offer(pages, NEAR).result()} == {Verdict.NEW}
+            assert store.offer([page(1, 0)], NEAR).result()[0].verdict is Verdict.NEW
             server.run("REPLICAOF", "127.0.0.1", "1")
-            error = store.offer([page(9, 1 << 40)], NEAR).exception()
+            error = store.offer([page(2, 0)], NEAR).exception()
             assert isinstance(error, ConnectionLost)
             assert not str(error).endswith("..")
             link.unlink()
             link.symlink_to(promoted.socket)
-            wait_for(lambda: store.offer([page(9, 1 << 40)], NEAR).exception() is None)
-            assert store.offer([page(10, 0)], NEAR).result()[0].verdict is Verdict.DUPLICATE
+            wait_for(lambda: store.offer([page(2, 0)], NEAR).exception() is None)
+            assert store.offer([page(3, 0)], NEAR).result()[0].duplicate_of == "http://example.com/2"
 
 
 def losing(monkeypatch: pytest.MonkeyPatch, *, is_made: bool, with_check: bool = False) -> None:
@@ -610,24 +549,26 @@ def test_an_offer_that_waits_for_a_lock_can_be_withdrawn(
     assert store.offer([page(2, 5)], NEAR).result()[0].verdict is Verdict.NEW
 
 
-def test_the_address_of_a_page_that_a_repeated_transaction_keeps_is_not_that_of_a_duplicate(
+def test_a_transaction_whose_lock_has_expired_changes_nothing_and_is_repeated(
     store: Index, address: ServerAddress, server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    make_changes, expired = Writer.make_changes, list[int]()
+    """Another client adds an override meanwhile, for which a duplicate passes at the second attempt."""
+    make_changes, taken = Writer.make_changes, list[object]()
     assert store.offer([page(1, 5)], NEAR).result()[0].verdict is Verdict.NEW
     with closing(open_backend(address)) as other:
 
         def lose_lock(client: Writer, changes: list[Command]) -> bool:
-            if not expired:
-                expired.append(int(server.run("DEL", LOCK) == 1))
+            if not taken:
+                taken.append(server.run("SET", LOCK, "another", "PX", "200", "GET"))
                 other.add_overrides([make_override("keep", [page(2, 5).url], int(time.time()))])
             return make_changes(client, changes)
 
         monkeypatch.setattr(Writer, "make_changes", lose_lock)
         assert store.offer([page(2, 5)], NEAR).result()[0].verdict is Verdict.NEW
-    assert expired == [1]
+    assert (taken != [None], server.run("EXISTS", LOCK)) == (True, 0)
     store._write(lambda _: None)
     assert [record.also_at for record in store.records()] == [(), ()]
+    assert verify(store, NEAR) == []
 
 
 def test_an_index_that_was_made_anew_with_other_versions_of_libraries_is_joined(
@@ -649,60 +590,28 @@ def test_a_damaged_description_of_an_index_is_an_error_with_a_remedy(
         len(ServerIndex.attach(address))
 
 
-def test_a_transaction_whose_lock_has_expired_changes_nothing(
-    store: Index, server: Server, monkeypatch: pytest.MonkeyPatch
+def test_a_transaction_changes_a_bounded_number_of_pages_and_overrides(
+    store: Index, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    make_changes, taken = Writer.make_changes, list[object]()
-
-    def lose_lock(client: Writer, changes: list[Command]) -> bool:
-        if not taken:
-            taken.append(server.run("SET", LOCK, "another", "PX", "200", "GET"))
-        return make_changes(client, changes)
-
-    monkeypatch.setattr(Writer, "make_changes", lose_lock)
-    assert store.offer([page(1, 5)], NEAR).result()[0].verdict is Verdict.NEW
-    assert len(store) == 1
-    assert taken != [None]
-    assert server.run("EXISTS", LOCK) == 0
-
-
-def test_a_transaction_has_a_bounded_number_of_pages_however_many_wait(
-    address: ServerAddress, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    make_changes, sizes = Writer.make_changes, []
+    make_changes, appended, sizes = Writer.make_changes, list[int](), list[int]()
 
     def note_size(client: Writer, changes: list[Command]) -> bool:
-        sizes.append(sum(command[0] == b"APPEND" for command in changes))
-        return make_changes(client, changes)
-
-    monkeypatch.setattr(Writer, "make_changes", note_size)
-    signatures = uniform(1, 400)
-    with closing(open_backend(address)) as store:
-        batches = [[page(number, signatures[number]) for number in range(at, at + 40)] for at in range(0, 400, 40)]
-        offers = [store.offer(batch, NEAR) for batch in batches]
-        assert {decision.verdict for offer in offers for decision in offer.result()} == {Verdict.NEW}
-        assert len(store) == 400
-    assert 4 * 40 < max(sizes) <= 6 * 16 * 40  # each page has four keys, and two numbers
-
-
-def test_commands_change_a_few_pages_or_overrides_in_a_transaction(
-    address: ServerAddress, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    make_changes, sizes = Writer.make_changes, []
-
-    def note_size(client: Writer, changes: list[Command]) -> bool:
+        appended.append(sum(command[0] == b"APPEND" for command in changes))
         sizes.append(sum(len(command) for command in changes))
         return make_changes(client, changes)
 
     monkeypatch.setattr(Writer, "make_changes", note_size)
-    with closing(open_backend(address)) as store:
-        store.offer([page(number, signature) for number, signature in enumerate(uniform(1, 400))], NEAR).result()
-        sizes.clear()
-        overrides = [make_override("keep", [f"http://example.com/{number}"], number) for number in range(400)]
-        assert store.add_overrides(overrides) == 400
-        assert store.forget(lambda record: True, NEAR) == 400
-        assert store.remove_overrides(overrides) == 400
-        assert (len(store), store.list_overrides(), verify(store, NEAR)) == (0, [], [])
+    pages = [page(number, signature) for number, signature in enumerate(uniform(1, 400))]
+    offers = [store.offer(pages[at : at + 40], NEAR) for at in range(0, 400, 40)]
+    assert {decision.verdict for offer in offers for decision in offer.result()} == {Verdict.NEW}
+    assert len(store) == 400
+    assert 4 * 40 < max(appended) <= 6 * 16 * 40  # each page has four keys, and two numbers
+    sizes.clear()
+    overrides = [make_override("keep", [f"http://example.com/{number}"], number) for number in range(400)]
+    assert store.add_overrides(overrides) == 400
+    assert store.forget(lambda record: True, NEAR) == 400
+    assert store.remove_overrides(overrides) == 400
+    assert (len(store), store.list_overrides(), verify(store, NEAR)) == (0, [], [])
     assert max(sizes) < 2_000
 
 

@@ -7,6 +7,7 @@ import signal
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from contextlib import closing
+from copy import deepcopy
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -32,6 +33,7 @@ from crawler_dedup.index.layout import (
     RowTable,
     limit_payloads,
 )
+from crawler_dedup.index.lmdb.storage import DirectoryStorage
 from crawler_dedup.index.storage import Storage
 from crawler_dedup.index.transaction import Transaction
 from tests.support import processes
@@ -61,7 +63,10 @@ names = st.builds(lambda first, last: (first, last), st.sampled_from([0, 1, 255]
 contents = st.binary(min_size=1, max_size=6)
 tables = st.sampled_from([*LENGTHS])
 scopes = st.integers(0, 2)
-keys = st.lists(st.sampled_from([0, 1, 1 << 16, 1 << 40, 1 << 40 | 1, 3 << 40 | 5 << 16]), unique=True, max_size=3)
+each_key = st.sampled_from([0, 1, 0xFFFF, 1 << 16, 1 << 40, 1 << 40 | 1, 3 << 40 | 5 << 16, 2**64 - 1])
+keys = st.lists(each_key, unique=True, max_size=3)
+# What fills the chunks of a bucket, less or more by one
+counts = st.sampled_from([limit_payloads(limit) + more for limit in (1, 252) for more in (-1, 0, 1)])
 payloads = st.integers(0, 6).map(lambda number: number << 58 | number)
 
 
@@ -138,12 +143,30 @@ def take(table: BucketTable, scope: int, keys: Sequence[int], payload: int) -> O
     return operate
 
 
+def append_many(scope: int, key: int, count: int) -> Operation:
+    def operate(storage: Storage, model: Model) -> None:
+        for payload in range(100, 100 + count):
+            append(SIGNATURES, scope, [key], payload)(storage, model)
+
+    return operate
+
+
+def take_many(scope: int, key: int, count: int, at: int) -> Operation:
+    def operate(storage: Storage, model: Model) -> None:
+        for payload in model.buckets[SIGNATURES, scope, key][at % 300 :][:count]:
+            take(SIGNATURES, scope, [key], payload)(storage, model)
+
+    return operate
+
+
 operations = st.one_of(
     st.builds(write, tables, names, contents),
     st.builds(delete, tables, names),
     st.builds(add_record, contents),
     st.builds(change_record, st.integers(0, 9), st.one_of(st.just(b""), contents)),
     *(st.builds(operation, st.just(SIGNATURES), scopes, keys, payloads) for operation in (append, append, take)),
+    st.builds(append_many, scopes, each_key, counts),
+    st.builds(take_many, scopes, each_key, counts, st.integers(0, 900)),
     *(
         st.builds(
             operation, st.just(NUMBERS), st.just(0), st.lists(st.integers(0, 3), unique=True, max_size=1), payloads
@@ -166,20 +189,29 @@ def compare(storage: Storage, model: Model) -> None:
     assert storage.count_records() == sum(table == RECORDS for table, _ in model.rows)
     for (filed_in, scope, key), bucket in list(model.buckets.items()):
         assert storage.read_buckets(filed_in, scope, [key], None).tolist() == bucket
-        assert storage.read_bucket(filed_in, scope, key) == b"".join(number.to_bytes(8, "little") for number in bucket)
         assert storage.read_buckets(filed_in, scope, [key, key], 1).tolist() == 2 * bucket[: limit_payloads(1)]
+        assert storage.read_buckets(filed_in, scope, [key], 252).tolist() == bucket[: limit_payloads(252)]
+    if isinstance(storage, DirectoryStorage):
+        chunks: dict[tuple[BucketTable, int, int], list[int]] = defaultdict(list)
+        for filed_in, buckets in storage._buckets.items():
+            for scope, key, numbers in buckets.chunks(storage._txn):
+                chunks[filed_in, scope, key] += numbers.tolist()
+        assert chunks == {place: bucket for place, bucket in model.buckets.items() if bucket}
 
 
 def work(place: Any, model: Model, transactions: Sequence[Sequence[Operation]]) -> None:
     """Open an index, make each of *transactions*, and close it."""
 
-    def make(steps: Sequence[Operation], txn: Transaction) -> None:
+    def make(steps: Sequence[Operation], txn: Transaction) -> Model:
+        changed = deepcopy(model)  # a server may repeat a transaction
         for operate in steps:
-            operate(txn._storage, model)
+            operate(txn._storage, changed)
+        return changed
 
     with closing(open_backend(place)) as backend:
         for steps in transactions:
-            backend._write(partial(make, steps))
+            changed = backend._write(partial(make, steps))
+            model.rows, model.buckets = changed.rows, changed.buckets
 
 
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -1,21 +1,23 @@
 from __future__ import annotations
 
-import tempfile
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import random
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, closing
+from dataclasses import replace
+from itertools import product
 from pathlib import Path
-from typing import Any
 
-import lmdb
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from crawler_dedup import IndexMismatch, IndexUnusable, Match, SignedPage, Verdict
+from crawler_dedup.index import transaction
 from crawler_dedup.index.index import Index
 from crawler_dedup.index.limits import MAX_COMPARED, MAX_REPRESENTATIVES
-from crawler_dedup.index.lmdb.buckets import Buckets
+from crawler_dedup.index.lmdb import verification
 from crawler_dedup.index.lmdb.index import DirectoryIndex
 from crawler_dedup.index.records import shorten_key
 from crawler_dedup.permutedtables import MAX_DISTANCE, distance
@@ -49,82 +51,83 @@ class Never(ByDistance):
         return None
 
 
-@pytest.fixture
-def store(places: Places) -> Iterator[Index]:
-    opened = open_backend(places())
-    yield opened
-    opened.close()
+REFERENCES = "reference_of_name", "reference_of_signature"
 
 
-@settings(max_examples=examples(80), deadline=None)
-@given(st.integers(0, MAX_DISTANCE), st.sampled_from(sorted(SPREADS)), st.integers(0, 2**32), st.integers(1, 120))
-def test_every_representative_within_the_distance_is_found(
-    max_distance: int, spread: str, seed: int, reopen_at: int
+def make_coarse(reference_of: Callable[..., int]) -> Callable[..., int]:
+    return lambda *asked: reference_of(*asked) & (1 << 24 | 3)
+
+
+@settings(max_examples=examples(80), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    distances=st.integers(0, MAX_DISTANCE),
+    spread=st.sampled_from(sorted(SPREADS)),
+    seed=st.integers(0, 2**32),
+    coarse=st.booleans(),
+)
+def test_pages_are_decided_as_by_a_comparison_with_all_kept_pages(
+    places: Places, distances: int, spread: str, seed: int, coarse: bool
 ) -> None:
-    kept: list[int] = []
-    with tempfile.TemporaryDirectory() as folder:
-        store = open_store(Path(folder))
-        for number, signature in enumerate(SPREADS[spread](seed, 120)):
-            if number == reopen_at:
-                store.close()
-                store = open_store(Path(folder))
-            verdict = store.offer([page(number, signature)], ByDistance(max_distance)).result()[0].verdict
-            covered = any(distance(signature, kept_signature) <= max_distance for kept_signature in kept)
-            assert verdict is (Verdict.DUPLICATE if covered else Verdict.NEW)
-            if not covered:
-                kept.append(signature)
-        assert len(store) == len(kept)
-        store.close()
+    """Clients take turns, and pages are visited again, changed, released and forgotten.
+
+    In a directory a coarse reference, of 3 bits instead of 40, leads to many records, by page key or by signature.
+    """
+    source, matcher, kept = random.Random(seed), ByDistance(distances), dict[tuple[str, int], int]()
+    with pytest.MonkeyPatch.context() as patched, ExitStack() as stack:
+        for module, name in product(
+            (transaction, verification), REFERENCES if coarse and places.server is None else ()
+        ):
+            if hasattr(module, name):
+                patched.setattr(module, name, make_coarse(getattr(module, name)))
+        open_backend(places(), fresh=True).close()
+        stores = [stack.enter_context(closing(open_backend(places()))) for _ in range(3)]
+        for signature in SPREADS[spread](seed, 60):
+            store, number, scope = source.choice(stores), source.randrange(40), source.choice(["", "other"])
+            if source.random() < 0.2:
+                place = f"http://example.com/{number}"
+                is_it = lambda record: (record.page.scope, record.page.url) == (scope, place)  # noqa: B023, E731
+                assert store.forget(is_it, matcher) == (kept.pop((scope, number), None) is not None)
+            elif source.random() < 0.2:
+                assert settle(store, number) == (("", number) in kept)
+                assert release(store, number) == (kept.pop(("", number), None) is not None)
+            seen = source.choice(stores).preview(page(number, signature, scope), matcher)
+            (decision,) = store.offer([page(number, signature, scope)], matcher).result()
+            assert replace(seen, also_at=()) == replace(decision, also_at=())  # addresses are stored later
+            others = {name: distance(signature, other) for name, other in kept.items() if name[0] == scope}
+            if (scope, number) in kept:
+                is_near = others[scope, number] <= distances
+                assert decision.verdict is (Verdict.UNCHANGED if is_near else Verdict.CHANGED)
+                kept[scope, number] = kept[scope, number] if is_near else signature
+            elif min(others.values(), default=65) <= distances:
+                assert decision.match is not None
+                assert decision.match.distance == min(others.values())
+                assert decision.duplicate_of in [
+                    f"http://example.com/{name[1]}" for name, apart in others.items() if apart == min(others.values())
+                ]
+            else:
+                assert decision.verdict is Verdict.NEW
+                kept[scope, number] = signature
+        assert {len(store) for store in stores} == {len(kept)}
+        assert verify(stores[0], matcher) == []
 
 
-def test_the_nearest_page_is_named_first(store: Index) -> None:
-    store.offer([page(1, 0), page(2, 0b11111 << 20)], ByDistance(3)).result()
-    decision = store.offer([page(3, 0b1111 << 20)], ByDistance(5)).result()[0]
+def test_the_nearest_page_is_named_first(backend: Index) -> None:
+    backend.offer([page(1, 0), page(2, 0b11111 << 20)], ByDistance(3)).result()
+    decision = backend.offer([page(3, 0b1111 << 20)], ByDistance(5)).result()[0]
     assert decision.duplicate_of == "http://example.com/2"
-    assert decision.match is not None
-    assert decision.match.distance == 1
 
 
-def test_scopes_are_separate(store: Index) -> None:
-    for scope in ("a", "b", "ab"):
-        assert store.offer([page(1, 5, scope)], ByDistance()).result()[0].verdict is Verdict.NEW
-        assert store.offer([page(2, 5, scope)], ByDistance()).result()[0].verdict is Verdict.DUPLICATE
+def test_a_signature_stays_as_long_as_another_page_has_it(backend: Index) -> None:
+    backend.offer([page(1, 5), page(2, 5)], Never()).result()
+    assert release(backend, 1)
+    assert backend.offer([page(3, 5)], ByDistance()).result()[0].duplicate_of == "http://example.com/2"
+    assert release(backend, 2)
+    assert backend.offer([page(4, 5)], ByDistance()).result()[0].verdict is Verdict.NEW
 
 
-def test_a_page_is_never_a_duplicate_of_its_own_record(store: Index) -> None:
-    for verdict in (Verdict.NEW, Verdict.UNCHANGED, Verdict.UNCHANGED):
-        assert store.offer([page(1, 5)], ByDistance()).result()[0].verdict is verdict
-    assert len(store) == 1
-
-
-def test_a_changed_page_removes_its_old_signature_from_the_index(store: Index) -> None:
-    store.offer([page(1, 0)], ByDistance()).result()
-    assert store.offer([page(1, 2**64 - 1)], ByDistance()).result()[0].verdict is Verdict.CHANGED
-    assert store.offer([page(2, 0)], ByDistance()).result()[0].verdict is Verdict.NEW
-    assert store.offer([page(3, 2**64 - 1)], ByDistance()).result()[0].duplicate_of == "http://example.com/1"
-    assert len(store) == 2
-
-
-def test_a_signature_stays_as_long_as_another_page_has_it(store: Index) -> None:
-    store.offer([page(1, 5), page(2, 5)], Never()).result()
-    assert release(store, 1)
-    assert store.offer([page(3, 5)], ByDistance()).result()[0].duplicate_of == "http://example.com/2"
-    assert release(store, 2)
-    assert store.offer([page(4, 5)], ByDistance()).result()[0].verdict is Verdict.NEW
-
-
-def test_a_released_page_is_no_representative_and_settling_needs_a_record(store: Index) -> None:
-    store.offer([page(1, 5)], ByDistance()).result()
-    assert settle(store, 1)
-    assert release(store, 1)
-    assert not release(store, 1)
-    assert not settle(store, 1)
-    assert store.offer([page(2, 5)], ByDistance()).result()[0].verdict is Verdict.NEW
-
-
-def test_the_number_of_representatives_of_a_spike_is_bounded(store: Index) -> None:
+def test_the_number_of_representatives_of_a_spike_is_bounded(backend: Index) -> None:
     many = MAX_REPRESENTATIVES + 10
-    decisions = store.offer([page(number, 5) for number in range(many)], Never()).result()
+    decisions = backend.offer([page(number, 5) for number in range(many)], Never()).result()
     assert all(decision.verdict is Verdict.NEW for decision in decisions)
     compared: list[str] = []
 
@@ -133,9 +136,9 @@ def test_the_number_of_representatives_of_a_spike_is_bounded(store: Index) -> No
             compared.append(kept.key)
             return None
 
-    store.offer([page(many, 5)], Counting()).result()
+    backend.offer([page(many, 5)], Counting()).result()
     assert len(compared) == MAX_REPRESENTATIVES
-    assert store.offer([page(many - 1, 5)], ByDistance()).result()[0].verdict is Verdict.UNCHANGED
+    assert backend.offer([page(many - 1, 5)], ByDistance()).result()[0].verdict is Verdict.UNCHANGED
 
 
 SPIKE = MAX_REPRESENTATIVES + 8
@@ -169,34 +172,36 @@ def representatives(store: Index) -> dict[int, bool]:
     ids=["nothing", "forget one", "forget first and last", "forget all", "release", "change", "change one beyond"],
 )
 def test_a_spike_stays_sound_after_every_change(
-    store: Index, happens: Callable[[Index], object], removed: Sequence[int]
+    backend: Index, happens: Callable[[Index], object], removed: Sequence[int]
 ) -> None:
-    store.offer([page(number, 5) for number in range(SPIKE)], Never()).result()
+    backend.offer([page(number, 5) for number in range(SPIKE)], Never()).result()
     expected = {number: number < MAX_REPRESENTATIVES for number in range(SPIKE)}
-    assert representatives(store) == expected
-    happens(store)
+    assert representatives(backend) == expected
+    happens(backend)
     remaining = {number: is_representative for number, is_representative in expected.items() if number not in removed}
     assert {
-        number: is_representative for number, is_representative in representatives(store).items() if number in remaining
+        number: is_representative
+        for number, is_representative in representatives(backend).items()
+        if number in remaining
     } == remaining
-    assert verify(store, ByDistance()) == []
+    assert verify(backend, ByDistance()) == []
 
 
-def test_if_all_representatives_are_forgotten_the_next_page_becomes_one(store: Index) -> None:
-    store.offer([page(number, 5) for number in range(SPIKE)], Never()).result()
-    forget(store, range(MAX_REPRESENTATIVES))
-    first, second = store.offer([page(100, 5), page(101, 5)], ByDistance()).result()
+def test_if_all_representatives_are_forgotten_the_next_page_becomes_one(backend: Index) -> None:
+    backend.offer([page(number, 5) for number in range(SPIKE)], Never()).result()
+    forget(backend, range(MAX_REPRESENTATIVES))
+    first, second = backend.offer([page(100, 5), page(101, 5)], ByDistance()).result()
     assert (first.verdict, second.duplicate_of) == (Verdict.NEW, "http://example.com/100")
-    assert representatives(store)[100]
-    assert verify(store, ByDistance()) == []
+    assert representatives(backend)[100]
+    assert verify(backend, ByDistance()) == []
 
 
-def test_spikes_of_many_pages_are_merged_completely(store: Index, places: Places) -> None:
+def test_spikes_of_many_pages_are_merged_completely(backend: Index, places: Places) -> None:
     for number, signature in enumerate(uniform(1, 10)):
-        store.offer([page(place * 10 + number, signature) for place in range(SPIKE + 10)], Never()).result()
-    forget(store, range(200))
-    before = representatives(store)
-    records = list(store.records())
+        backend.offer([page(place * 10 + number, signature) for place in range(SPIKE + 10)], Never()).result()
+    forget(backend, range(200))
+    before = representatives(backend)
+    records = list(backend.records())
     merged = open_backend(places("other"))
     assert merged.merge(records, ByDistance()) == len(records) == 10 * (SPIKE - 10)
     assert False in before.values()
@@ -205,9 +210,7 @@ def test_spikes_of_many_pages_are_merged_completely(store: Index, places: Places
     merged.close()
 
 
-def test_after_the_maximum_number_of_compared_pages_nothing_more_is_read(
-    store: DirectoryIndex, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_at_most_so_many_pages_are_compared(backend: Index) -> None:
     class Everything(Never):
         compared = 0
 
@@ -219,37 +222,27 @@ def test_after_the_maximum_number_of_compared_pages_nothing_more_is_read(
             return None
 
     matcher, many = Everything(), MAX_COMPARED + 200
-    store.offer([page(number, number) for number in range(many)], Never()).result()
-    queries = 0
-    query = Buckets.query
-
-    def counting(self: Buckets, txn: lmdb.Transaction, *asked: Any) -> Signatures:
-        nonlocal queries
-        queries += 1
-        return query(self, txn, *asked)
-
-    monkeypatch.setattr(Buckets, "query", counting)
-    store.offer([page(many, many)], matcher).result()
+    backend.offer([page(number, number) for number in range(many)], Never()).result()
+    backend.offer([page(many, many)], matcher).result()
     assert matcher.compared == MAX_COMPARED
-    assert queries <= MAX_COMPARED + 2  # one for the candidates, one to file the page
 
 
-def test_an_unfit_page_is_not_filed(store: Index) -> None:
+def test_an_unfit_page_is_not_filed(backend: Index) -> None:
     unfit = SignedPage("1", "u", "", unsigned="too many bytes")
-    for decision in (store.preview(unfit, ByDistance()), store.offer([unfit], ByDistance()).result()[0]):
+    for decision in (backend.preview(unfit, ByDistance()), backend.offer([unfit], ByDistance()).result()[0]):
         assert (decision.verdict, decision.reason) == (Verdict.UNCHECKED, "too many bytes")
-    assert len(store) == 0
+    assert len(backend) == 0
 
 
-def test_the_index_keeps_the_fields_of_a_page_that_the_matcher_leaves(store: Index) -> None:
+def test_the_index_keeps_the_fields_of_a_page_that_the_matcher_leaves(backend: Index) -> None:
     class Sparing(ByDistance):
         def trim(self, page: SignedPage) -> SignedPage:
             return msgspec.structs.replace(page, title="")
 
     given = [msgspec.structs.replace(page(1, signature), title="Steeping") for signature in (0, 2**64 - 1)]
     for offered_page, verdict in zip(given, ("new", "changed"), strict=True):
-        assert store.offer([offered_page], Sparing()).result()[0].verdict == verdict
-        (record,) = store.records()
+        assert backend.offer([offered_page], Sparing()).result()[0].verdict == verdict
+        (record,) = backend.records()
         assert record.page == msgspec.structs.replace(offered_page, title="", key=shorten_key(offered_page.key))
 
 
@@ -278,7 +271,6 @@ def test_an_index_that_another_process_empties_for_another_configuration_is_not_
     store.offer([page(1, 5)], ByDistance()).result()
     emptying = """
         import sys
-        from pathlib import Path
         from crawler_dedup.index.location import find_location
         from tests.support.indexing import open_backend
         open_backend(find_location(sys.argv[1]), fresh=True, spec={"scheme": "other"}).close()
@@ -291,7 +283,6 @@ def test_an_index_that_another_process_empties_for_another_configuration_is_not_
 
 _OFFER = """
     import random, sys
-    from pathlib import Path
     from crawler_dedup.index.location import find_location
     from tests.support.indexing import ByDistance, open_backend, page
 
@@ -332,7 +323,6 @@ def test_a_full_map_fails_the_offer_and_keeps_what_was_filed(tmp_path: Path) -> 
 
 _FILER = """
     import random, sys
-    from pathlib import Path
     from crawler_dedup.index.location import find_location
     from tests.support.indexing import ByDistance, clusters, open_backend, page
 

@@ -54,6 +54,12 @@ def entries(*lines: str) -> str:
     return f"<ul>{''.join(items)}</ul>"
 
 
+def halls(signs: str) -> str:
+    """Return a line of links beside a text, each with a sign that says whether the hall is open."""
+    line = " ".join(f"<a href=/hall/{n}>Hall {n}</a> {sign}" for n, sign in enumerate(signs))
+    return f"</article><div>{line}</div><article>"
+
+
 ENTRIES = [
     (entries("Approved: @", "Second: @"), entries("Rejected: @", "Second: @")),
     (entries("@", "@", "@"), entries("@", "@ – cancelled", "@")),
@@ -61,6 +67,7 @@ ENTRIES = [
     (entries("✓ @", "@"), entries("✗ @", "@")),
     (entries("@ ↑", "@"), entries("@ ↓", "@")),
     (entries("@ ½", "@"), entries("@ ¼", "@")),
+    (halls("✓✓✓✓✓✓"), halls("✓✓✓✗✓✓")),
 ]
 
 
@@ -78,6 +85,8 @@ def test_words_beside_a_link_in_a_text_count(tmp_path: Path, kept: str, new: str
 
 LABELS = {
     "text": "<p>{}</p>",
+    "sentence": "<p>The company plays each of these pieces outside as a {}, whatever the weather, until October.</p>",
+    "partly hidden": "<p>{} <span hidden>(genre)</span></p>",
     "link": "<p><a href=/genre/{}>{}</a></p>",
     "below": "</article><div>Genre: {}</div><article>",
     "row below": "</article><table><tr><td>Genre<td>{}<tr><td>Acts<td>five</table><article>",

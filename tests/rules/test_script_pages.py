@@ -38,8 +38,16 @@ def shown_of(data: str) -> str:
     return " ".join([str(props.get(name)) for name in ("name", "price", "stock", "text")])
 
 
+def xml_of(data: str) -> str:
+    """Return the values of a product as elements."""
+    values = json.loads(data)["props"].items()
+    elements = "".join(f"<{name}>{escape(str(value))}</{name}>" for name, value in values)
+    return f"<script type='application/xml'><?xml version='1.0'?><product>{elements}</product></script>"
+
+
 FORMS: dict[str, Callable[[str], str]] = {
     "JSON": "<script type='application/json'>{}</script>".format,
+    "XML": xml_of,
     "linked data": "<script type='application/ld+json'>{}</script>".format,
     "assignment": "<script>window.__APOLLO_STATE__ = {};</script>".format,
     "call with a string": lambda data: f"<script>self.__next_f.push([1,{json.dumps('4:' + data)}])</script>",

@@ -23,7 +23,7 @@ from crawler_dedup.signing.outline import read_outline
 from crawler_dedup.signing.parsing import parse
 from crawler_dedup.signing.signer import Signer
 from tests.support.crawling import words
-from tests.support.hiding import CASES, HIDDEN_TO_BE_SAFE
+from tests.support.hiding import CASES, HIDDEN_TO_BE_SAFE, SHADOW_TREES
 
 HIDERS = [
     "<div hidden>{}</div>",
@@ -61,8 +61,9 @@ def shown(markup: str) -> list[str]:
     return [block.shown for block in read_outline(parse(markup.encode())).blocks]
 
 
-def test_no_block_shows_what_chromium_hides() -> None:
-    for markup, expected in [*CASES.items(), *((markup, "") for markup in HIDDEN_TO_BE_SAFE)]:
+def test_blocks_show_what_chromium_shows_with_the_words_of_shadow_trees() -> None:
+    with_shadows = {markup: words for markup, (_, words) in SHADOW_TREES.items()}
+    for markup, expected in (CASES | with_shadows | dict.fromkeys(HIDDEN_TO_BE_SAFE, "")).items():
         body = f"<body><div>{markup}</div>"
         assert "".join("".join(shown(body)).split()) == "".join(expected.split())
         assert expected or not letters(without_hidden(parse(body.encode())))
@@ -365,7 +366,8 @@ def test_chromium_shows_the_words_of_each_case(tmp_path: Path) -> None:
     chromium = which("chromium") or which("chromium-browser") or which("google-chrome")
     if chromium is None:
         pytest.skip("Chromium is not installed")
-    expected = CASES | dict.fromkeys(HIDDEN_TO_BE_SAFE, "a")
+    outside = {markup: words for markup, (words, _) in SHADOW_TREES.items()}
+    expected = CASES | outside | dict.fromkeys(HIDDEN_TO_BE_SAFE, "a")
     cases = "\n".join(f"<div class=case style='margin:4px;min-height:60px'>{markup}</div>" for markup in expected)
     page = tmp_path / "page.html"
     page.write_text(f"<!doctype html><meta charset=utf-8><body>{cases}<script>{_SCRIPT}</script>", encoding="utf-8")

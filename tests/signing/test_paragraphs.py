@@ -118,7 +118,7 @@ def test_a_page_of_furniture_has_no_main_text() -> None:
         f"<table><tr><td>{MENU_LINE}</td></tr></table>",
         f"<p>{COPYRIGHT}</p>",
         f"<noscript>{ABOUT}</noscript>",
-        f"<select><option>{sentence('option', 30)}</select>",
+        f"<select><option><option>{sentence('option', 30)}</select>",
         "<div>Contact | Imprint | Privacy</div>",
     ]:
         assert main_text(f"<html><body>{furniture}</body></html>") == ""

@@ -38,7 +38,7 @@ _HIDING_TO_BE_SAFE = (
     "height:0;overflow:hidden;display:inline", "display:none 'x'",
 )
 
-# The words that Chromium shows of each piece, without those of shadow trees
+# The words that Chromium shows of each piece
 CASES = {
     **{f'<div style="{style}">a</div>': "" for style in _HIDING_STYLES},
     **{f'<div style="{style}">a</div>': "a" for style in _SHOWING_STYLES},
@@ -72,11 +72,16 @@ CASES = {
             "style='--x:visibility:visible'", "style='visibility:\u00a0visible'",
         )
     },
-    # Shadow trees
-    f"<div>b<p>c</p>{_SHADOW}a</template>d</div>": "",
-    f"<p>b<span>{_SHADOW}a</template>c<b>d</b></span>e</p>": "b e",
-    f"<div>b<p>c</p>{_SHADOW}a<slot></slot></template>d</div>": "b c d",
-    f"<div><template><p>{_SHADOW}a</template>b</p></template>c</div>": "c",
+    "<div><template shadowrootmode=bogus>b</template>a</div>": "a",
+}
+# What Chromium shows of the words outside of shadow trees, and what a page shows with them
+SHADOW_TREES = {
+    f"<div>b<p>c</p>{_SHADOW}a</template>d</div>": ("", "a"),
+    f"<p>b<span>{_SHADOW}a</template>c<b>d</b></span>e</p>": ("b e", "b a e"),
+    f"<div>b<p>c</p>{_SHADOW}a<slot></slot></template>d</div>": ("b c d", "b c a d"),
+    f"<div>{_SHADOW}a<b>{_SHADOW}b</template></b></template>d</div>": ("", "a b"),
+    f"<div hidden><b>{_SHADOW}a</template></b></div>": ("", ""),
+    f"<div><template><p>{_SHADOW}a</template>b</p></template>c</div>": ("c", "c"),
 }
 HIDDEN_TO_BE_SAFE = (
     *(f'<div style="{style}">a</div>' for style in _HIDING_TO_BE_SAFE),
@@ -89,6 +94,5 @@ HIDDEN_TO_BE_SAFE = (
     "<div style='font-size:0'><p style='font-size:12px'>a</p></div>",
     "<div style='visibility:hidden'><p style='color:red;visibility:visible'>a</p></div>",
     "<svg height=20 visibility=hidden><text y=15 visibility=visible>a</text></svg>",
-    "<div><template shadowrootmode=bogus></template>a</div>",
 )
 # fmt: on

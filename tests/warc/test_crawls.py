@@ -126,24 +126,6 @@ def test_a_kill_leaves_files_that_can_be_read_and_the_next_crawl_adds_others(tmp
     assert [record[0] for record in after[len(before) :]] == ["warcinfo", "response", "metadata"]
 
 
-def test_two_crawls_at_once_write_files_of_their_own(tmp_path: Path) -> None:
-    with Site(PAGES) as site:
-        both = [
-            start_script(
-                tmp_path / str(number),
-                WALK,
-                {**ON, "DEDUP_DIR": str(tmp_path / "index")},
-                site=site.url,
-                paths=[*PAGES, *PAGES],
-            )
-            for number in range(2)
-        ]
-        drops = [len(running.results()["walker"].drops) for running in both]
-    stored = [record for record in records(tmp_path / "index") if record[0] == "response"]
-    assert len(stored) == sum(drops)
-    assert len([*(tmp_path / "index").glob("dropped-*")]) == 2
-
-
 def test_commands_look_for_files_where_crawls_write_them(tmp_path: Path) -> None:
     for index, journal, place in [
         ("", "/logs/journal.jsonl", "index"),

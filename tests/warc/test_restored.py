@@ -82,17 +82,6 @@ def test_a_page_whose_file_is_gone_is_requested_if_that_is_possible(tmp_path: Pa
     assert restorations_left(tmp_path) == [("post", 2)]
 
 
-def test_of_a_cut_off_file_the_whole_pages_are_restored(tmp_path: Path) -> None:
-    with Site(PAGES) as site:
-        drop_and_restore(tmp_path, site)
-        (path,) = (tmp_path / "index").glob("dropped-*")
-        path.write_bytes(path.read_bytes()[:-100])
-        again = crawl(tmp_path, site)
-        assert site.paths() == []
-    assert again.item("/get")["flags"] == ["dedup-restored"]
-    assert restorations_left(tmp_path) == [("post", 1)]
-
-
 def test_a_response_to_a_post_is_not_that_to_a_get(tmp_path: Path) -> None:
     other = SPIDER.replace('method="POST" if "post" in path else "GET"', "dont_filter=False")
     with Site(PAGES) as site:

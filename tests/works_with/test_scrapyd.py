@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import os
 import socket
@@ -47,8 +46,8 @@ class Spider(scrapy.Spider):
 _SECONDS = 60
 
 
-def egg() -> bytes:
-    """Return the project as ``scrapyd-deploy`` packs it."""
+def pack_project(path: Path) -> None:
+    """Write the project as ``scrapyd-deploy`` packs it."""
     files = {
         "news/__init__.py": "",
         "news/settings.py": SETTINGS,
@@ -56,11 +55,10 @@ def egg() -> bytes:
         "EGG-INFO/PKG-INFO": "Metadata-Version: 1.0\nName: project\nVersion: 1.0\n",
         "EGG-INFO/entry_points.txt": "[scrapy]\nsettings = news.settings\n",
     }
-    packed = io.BytesIO()
-    with zipfile.ZipFile(packed, "w") as archive:
+    path.parent.mkdir(parents=True)
+    with zipfile.ZipFile(path, "w") as archive:
         for name, content in files.items():
             archive.writestr(name, content)
-    return packed.getvalue()
 
 
 class Daemon:
@@ -76,6 +74,7 @@ class Daemon:
             f"{name} = {value}\n" for name, value in (options | {"poll_interval": 0.1, "items_dir": "items"}).items()
         ]
         (directory / "scrapyd.conf").write_text(f"[scrapyd]\n{''.join(lines)}")
+        pack_project(directory / "eggs" / "news" / "1.egg")
         with (directory / "daemon.log").open("w") as log:
             self._process = subprocess.Popen(
                 [sys.executable, "-W", "ignore", "-m", "scrapyd"],
@@ -85,7 +84,6 @@ class Daemon:
                 stderr=subprocess.STDOUT,
             )
         self.wait_until(self._answers)
-        self._add_project()
 
     def wait_until(self, condition: Any) -> None:
         end = time.monotonic() + _SECONDS
@@ -105,20 +103,6 @@ class Daemon:
         data = urlencode(fields).encode() if fields else None
         with urllib.request.urlopen(f"{self._url}/{service}.json", data, timeout=_SECONDS) as response:
             return json.load(response)
-
-    def _add_project(self) -> None:
-        fields = {"project": b"news", "version": b"1", "egg": egg()}
-        parts = [
-            b'--cut\r\nContent-Disposition: form-data; name="%s"; filename="x"\r\n\r\n%s\r\n' % (name.encode(), value)
-            for name, value in fields.items()
-        ]
-        request = urllib.request.Request(
-            f"{self._url}/addversion.json",
-            b"".join(parts) + b"--cut--\r\n",
-            {"Content-Type": "multipart/form-data; boundary=cut"},
-        )
-        with urllib.request.urlopen(request, timeout=_SECONDS) as response:
-            assert json.load(response)["spiders"] == 1
 
     def finished_jobs(self) -> int:
         with urllib.request.urlopen(f"{self._url}/listjobs.json?project=news", timeout=_SECONDS) as response:

@@ -1,22 +1,24 @@
+"""Files of dropped pages: what is written is read, whatever happens to a file, and all files have a limit."""
+
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
 from fastwarc.warc import ArchiveIterator, WarcRecordType
 from msgspec.structs import replace
 
+from crawler_dedup.inspection.dropped import StoredPages, id_of
 from crawler_dedup.journal.entry import VERSION
 from crawler_dedup.warc import writer
-from crawler_dedup.warc.droppedpage import Drop, DroppedPage
+from crawler_dedup.warc.droppedpage import Drop, DroppedPage, find_files, read_pages, to_warc
 from crawler_dedup.warc.writer import WarcWriter
 from tests.support.disks import fill_up, mounted
 
-DROP = Drop(
-    VERSION, "2026-11-20T10:00:00.000Z", "00000abc", "drop", "site", "site", "http://a/2", "http://a/1", "alike"
-)
+TIME = "2026-11-20T10:00:00.000Z"
+DROP = Drop(VERSION, TIME, "00000abc", "drop", "site", "site", "http://a/2", "http://a/1", "alike", distance=3, key="k")
 PAGE = DroppedPage(DROP, (("Content-Type", "text/html; charset=utf-8"),), "<title>标题</title>".encode())
 
 
@@ -35,7 +37,7 @@ def open_writer(directory: Path, limit: int = 10**9, run: int = 0xABC) -> WarcWr
     return WarcWriter(directory, limit, run, "site", lambda _: None)
 
 
-def write(directory: Path, pages: Iterator[DroppedPage], limit: int = 10**9, run: int = 0xABC) -> None:
+def write(directory: Path, pages: Iterable[DroppedPage], limit: int = 10**9, run: int = 0xABC) -> None:
     opened = open_writer(directory, limit, run)
     for page in pages:
         opened.write(page)
@@ -78,6 +80,7 @@ def test_two_writers_share_a_limit(tmp_path: Path) -> None:
     for opened in both:
         opened.close()
     assert total_size(tmp_path) <= 10**6 + 10**5
+    assert {path.name.split("-")[2] for path in tmp_path.iterdir()} == {"00000000", "00000001"}
     assert {"http://a/98", "http://a/99"} & {*urls(tmp_path)}  # whichever thread was the last
 
 
@@ -118,6 +121,70 @@ def test_pages_that_a_slow_disk_cannot_take_are_counted_and_not_kept_in_memory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(writer, "MAX_WAITING_BYTES", 50_000)
-    write(tmp_path, iter([page_at("http://a/1", bytes(60_000)), PAGE]))
+    write(tmp_path, [page_at("http://a/1", bytes(60_000)), PAGE])
     assert urls(tmp_path) == ["http://a/2"]
     assert "1 dropped pages are missing" in caplog.text
+
+
+# Reading
+
+HEADERS = (*PAGE.headers, ("Content-Length", "7"))
+PAGES = [
+    DroppedPage(replace(DROP, url=f"http://a/ü{number}", method="POST", charset="utf-8"), HEADERS, b"<p>\xff\0\r\n")
+    for number in range(3)
+]
+
+
+def read_files(directory: Path, problems: list[str]) -> list[DroppedPage]:
+    """Read the pages in all files of *directory*."""
+    return [page for path in find_files(directory) for page, _ in read_pages(path, problems)]
+
+
+def test_a_file_that_is_cut_off_anywhere_is_read_up_to_there_and_so_are_others(tmp_path: Path) -> None:
+    numbers, problems = set(), list[str]()
+    write(tmp_path, PAGES)
+    assert (read_files(tmp_path, problems), problems) == (PAGES, [])
+    (cut_off,) = tmp_path.glob("dropped-*")
+    whole = cut_off.read_bytes()
+    write(tmp_path, PAGES[:1])
+    for size in range(0, len(whole), 7):
+        cut_off.write_bytes(whole[:size])
+        of_size: list[str] = []
+        *read, last = read_files(tmp_path, of_size)
+        assert last == PAGES[0]
+        assert read == PAGES[: len(read)]
+        assert len(of_size) <= 1
+        assert all(str(cut_off) in problem for problem in of_size)
+        numbers.add(len(read))
+        problems += of_size
+    assert numbers >= {0, 1, 2}
+    assert any("its last page is cut off" in problem for problem in problems)
+
+
+def test_a_directory_without_files_and_files_of_others_have_no_pages(tmp_path: Path) -> None:
+    (tmp_path / "dropped-20261120T100000000000Z-00000abc-site.warc.gz").write_bytes(b"no WARC file at all" * 9)
+    problems: list[str] = []
+    assert read_files(tmp_path, problems) == []
+    assert len(problems) == 1
+
+
+def test_pages_of_another_version_are_not_read(tmp_path: Path) -> None:
+    write(tmp_path, [DroppedPage(replace(DROP, version=VERSION + 1), (), b"x")])
+    problems: list[str] = []
+    assert read_files(tmp_path, problems) == []
+    assert "another version" in problems[0]
+
+
+def test_only_what_was_added_to_a_file_is_read_and_a_file_that_was_removed_is_passed_over(tmp_path: Path) -> None:
+    write(tmp_path, PAGES[:2])
+    (path,) = tmp_path.glob("dropped-*")
+    (tmp_path / "dropped-20261120T100000000000Z-00000abc-gone.warc.gz").symlink_to("gone")
+    stored = StoredPages(tmp_path)
+    stored.refresh()
+    assert [id_of(page.drop) in stored for page in PAGES] == [True, True, False]
+    content = path.read_bytes()
+    path.write_bytes(bytes(50) + content[50:] + to_warc(PAGES[2]))
+    stored.refresh()
+    found = stored.find(id_of(PAGES[2].drop))
+    assert found is not None
+    assert found.body == PAGES[2].body
