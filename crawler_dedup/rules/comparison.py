@@ -190,8 +190,8 @@ class ComparedPair(PagePair):
         ]
         if self.new.kind is PageKind.THIN or self.new.key == self.kept.key:
             return set(states)
-        numbers = [at for at in states if at in self._lacking and blocks[at].traits & _NUMBER]
-        values = [at for at in numbers if at - 1 not in self._lacking or not blocks[at - 1].traits & _LINKED]
+        links = {at for at, block in self._lacking.items() if block.traits & _LINKED and block.hash in common}
+        values = [at for at in states if at in self._lacking and blocks[at].traits & _NUMBER and at - 1 not in links]
         below = [at for at in states if self.same_host and at >= self._near.start and not blocks[at].traits & _NUMBER]
         return set(self._near).intersection(states).union(below, values if len(values) >= limits.ANOTHER_FRAME else ())
 
@@ -224,7 +224,7 @@ class ComparedPair(PagePair):
     def _columns(self) -> set[int]:
         """The places of lines beside the main text that are no page's own: those of a list of the latest comments.
 
-        In each line, the same words join two links. It is on pages with three titles, below a heading of most pages.
+        In each line, the same words join two links. Three pages have it, below a heading of most pages.
         """
         site, is_column, columns = self.site_of_new, False, set[int]()
         recurring = site.recurring | site.common
