@@ -17,7 +17,7 @@ from rich.table import Table
 from scrapy.http import HtmlResponse, Request
 
 from crawler_dedup import Decision, Verdict
-from crawler_dedup.crawl.text import declared_encoding
+from crawler_dedup.crawl.gate import declared_encoding
 from crawler_dedup.decision import Match
 from crawler_dedup.warc.writer import WarcWriter
 from tests.support.data import DATA, require_data

@@ -35,7 +35,7 @@ from crawler_dedup import Config
 from crawler_dedup.crawl.supervision import DIED, NOT_IN_TIME
 from crawler_dedup.crawl.workers import Workers
 from crawler_dedup.errors import DedupError
-from crawler_dedup.system.channel import Failure
+from crawler_dedup.worker.messages import Failure
 from tests.support import peak, processes
 from tests.support.hostile_pages import PAGES, HostilePage, chinese
 from tests.support.signing import Log, check, open_workers

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from crawler_dedup.cli.crawl import CrawlResult, print_summary
+from crawler_dedup.cli.crawl import OUTCOMES, print_summary
 from tests.support.commandline import command, environment
 
 ROOT = Path(__file__).parents[1]
@@ -106,9 +106,12 @@ def test_a_recommended_command_names_the_extra_that_it_needs(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     monkeypatch.setitem(sys.modules, "jinja2", None)
-    fields: dict[str, Any] = dict.fromkeys(CrawlResult.__dataclass_fields__, 1)
-    crawl = CrawlResult(**fields | {"feeds": [], "index": str(tmp_path)})
-    print_summary(crawl, is_usual_index=True)
+    figures: dict[str, Any] = {
+        **dict.fromkeys((*OUTCOMES, "items", "failed_feeds"), 1),
+        "feeds": [],
+        "index": str(tmp_path),
+    }
+    print_summary(figures, is_usual_index=True)
     (line,) = [line for line in capsys.readouterr().out.splitlines() if " report " in line]
     assert line.startswith("Report for the browser (needs the extra report):  ")
 

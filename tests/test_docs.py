@@ -48,37 +48,17 @@ def page_id(page: Path) -> str:
     return page.relative_to(ROOT).as_posix()
 
 
-def nodes(names: list[str]) -> Iterator[ast.AST]:
-    for name in names:
-        yield from ast.walk(trees()[name])
-
-
-def literals(node: ast.expr) -> list[str]:
-    """Return the strings that *node* may be; of an f-string what stands before its first variable part."""
-    if isinstance(node, ast.IfExp):
-        return [*literals(node.body), *literals(node.orelse)]
-    if isinstance(node, ast.JoinedStr):
-        node = node.values[0]
-    return [node.value] if isinstance(node, ast.Constant) and isinstance(node.value, str) else []
-
-
 # Statistics, meta keys, settings, loggers
 
 
 def statistics() -> set[str]:
     """Return the names of all statistics, without ``dedup/`` and without what stands behind the next ``/``."""
-    names: list[str] = []
-    for node in nodes(CRAWL):
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.args:
-            if node.func.attr in ("count", "inc_value"):
-                names += literals(node.args[0])
-        elif isinstance(node, ast.Dict):
-            for key, value in zip(node.keys, node.values, strict=True):
-                if isinstance(key, ast.Attribute) and isinstance(key.value, ast.Name) and key.value.id == "Verdict":
-                    names += literals(value)
-        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and "_by_host/" in node.value:
-            names += ["dropped_by_host", "marked_by_host"]
-    return {name.removeprefix("dedup/").split("/")[0] for name in names} - {""}
+    names: set[str] = set()
+    for text in (SOURCE[name] for name in CRAWL):
+        for arguments in re.findall(r"\.(?:count|inc_value)\(\s*(.*)|Verdict\.\w+: (\".*)", text):
+            names.update(*(re.findall(r'"(?:dedup/)?([a-z_]+)', argument) for argument in arguments))
+        names.update({"dropped_by_host", "marked_by_host"} if "_by_host/" in text else ())
+    return names - {"dedup"}
 
 
 def test_every_statistic_is_documented() -> None:
@@ -88,19 +68,10 @@ def test_every_statistic_is_documented() -> None:
 
 
 def test_every_reason_for_skipping_is_documented() -> None:
-    (gate,) = (node for node in trees()["crawl/gate"].body if isinstance(node, ast.ClassDef) and node.name == "Gate")
-    returned = [
-        literal
-        for node in ast.walk(gate)
-        if isinstance(node, ast.Return) and node.value is not None
-        for literal in literals(node.value)
-        if re.fullmatch(r"[a-z_]+", literal)
-    ]
-    documented = re.findall(
-        r"^\| `([a-z_]+)` \|", read("docs/reference/stats.md").split("Reasons for")[1], re.MULTILINE
-    )
-    assert "no_callback" in documented
-    assert returned == documented
+    returned = re.findall(r'^ +return "([a-z_]+)"$', SOURCE["crawl/gate"], re.MULTILINE)
+    section = read("docs/reference/stats.md").split("Reasons for")[1]
+    assert "no_callback" in returned
+    assert returned == re.findall(r"^\| `([a-z_]+)` \|", section, re.MULTILINE)
 
 
 def test_every_meta_key_is_documented() -> None:
@@ -109,15 +80,11 @@ def test_every_meta_key_is_documented() -> None:
 
 
 def test_every_logger_is_documented() -> None:
-    named = set()
-    for name, tree in trees().items():
-        for node in ast.walk(tree):
-            if (
-                isinstance(node, ast.Call)
-                and isinstance(node.func, ast.Name)
-                and node.func.id == "logger_without_credentials"
-            ):
-                named |= set(literals(node.args[0])) or {f"crawler_dedup.{name.replace('/', '.')}"}
+    named = {
+        name if name else f"crawler_dedup.{module.replace('/', '.')}"
+        for module, text in SOURCE.items()
+        for name in re.findall(r'= logger_without_credentials\((?:__name__|"(.+)")\)', text)
+    }
     section = read("docs/reference/stats.md").split("## Log lines")[1]
     assert named == set(re.findall(r"`(crawler_dedup\.[a-z_.]+)`", section))
 
@@ -182,20 +149,16 @@ def test_each_version_is_the_one_that_its_document_names() -> None:
         assert len(re.findall(re.escape(before) + r"\d+", text)) == 1
 
 
-def versions_of_nox() -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the versions of Python and of Scrapy with which nox runs the tests."""
-    values = {
-        node.targets[0].id: node.value
-        for node in ast.parse(read("noxfile.py")).body
-        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)
-    }
-    return ast.literal_eval(values["PYTHON"]), ast.literal_eval(values["SCRAPY"])
+def versions_of_nox(name: str) -> list[str]:
+    """Return the versions of Python or of Scrapy with which nox runs the tests."""
+    (line,) = re.findall(rf"^{name} = \((.*)\)$", read("noxfile.py"), re.MULTILINE)
+    return re.findall(r'"([\d.]+)"', line)
 
 
 def test_the_supported_versions_are_those_that_nox_runs_and_the_package_declares() -> None:
-    pythons, scrapys = versions_of_nox()
+    pythons, scrapys = versions_of_nox("PYTHON"), versions_of_nox("SCRAPY")
     pyproject = read("pyproject.toml")
-    assert re.findall(r"Python :: (3\.\d+)", pyproject) == [*pythons]
+    assert re.findall(r"Python :: (3\.\d+)", pyproject) == pythons
     assert f'requires-python = ">={pythons[0]}"' in pyproject
     assert re.findall(rf'"scrapy>={scrapys[0]}\.[\d.]+"', pyproject)
     section = read("docs/reference/compatibility.md").split("## Versions")[1].split("\n## ")[0]

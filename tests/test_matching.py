@@ -112,22 +112,18 @@ def test_a_page_that_is_too_large_is_not_compared_and_passes(tmp_path: Path) -> 
     assert done.counts("works/") == {"checked": 1, "matches": 1, "new_matches": 1, "errors": 1}
 
 
-def test_of_a_long_page_the_first_characters_are_compared(tmp_path: Path) -> None:
+def test_of_a_long_page_the_first_characters_are_compared_and_plain_text_as_it_is_but_no_robots_txt(
+    tmp_path: Path,
+) -> None:
     library = make_library(tmp_path / "library")
-    crawl_pages(tmp_path / "crawl", {"/long": as_html(LONG)}, SOURCE, {"DEDUP_WORKS": str(library)})
-    (match,) = json_lines("works", "matches", "--json", "--library", library)
-    assert 198_000 < match["start"] < 199_500 < match["end"] <= 200_000
-
-
-def test_plain_text_is_compared_as_it_is_but_no_robots_txt(tmp_path: Path) -> None:
-    library = make_library(tmp_path / "library")
-    text = Answer(
-        ("<1>  \n" * 100 + NOVEL).encode("gb18030"), headers=(("Content-Type", "text/plain; charset=gb18030"),)
-    )
+    plain = ("<1>  \n" * 100 + NOVEL).encode("gb18030")
+    text = Answer(plain, headers=(("Content-Type", "text/plain; charset=gb18030"),))
+    pages = {"/robots.txt": text, "/novel.txt": text, "/long": as_html(LONG)}
     settings = {"DEDUP_WORKS": str(library), "ROBOTSTXT_OBEY": True}
-    pages = {"/robots.txt": text, "/novel.txt": text}
-    done = crawl_pages(tmp_path / "crawl", pages, SOURCE, settings, paths=["/novel.txt"])
-    assert done.counts("works/") == {"checked": 1, "matches": 1, "new_matches": 1}
-    (match,) = json_lines("works", "matches", "--json", "--library", library)
-    assert match["url"].endswith("/novel.txt")
-    assert abs(match["start"] - 600) <= 12
+    done = crawl_pages(tmp_path / "crawl", pages, SOURCE, settings, paths=["/novel.txt", "/long"])
+    assert done.counts("works/") == {"checked": 2, "matches": 2, "new_matches": 2}
+    matches = json_lines("works", "matches", "--json", "--library", library)
+    long, novel = sorted(matches, key=lambda match: match["url"].rpartition("/")[2])
+    assert 198_000 < long["start"] < 199_500 < long["end"] <= 200_000
+    assert novel["url"].endswith("/novel.txt")
+    assert abs(novel["start"] - 600) <= 12

@@ -27,7 +27,7 @@ from pyspark.sql import DataFrame, SparkSession
 from crawler_dedup import Config, DedupError, IndexMismatch, spark
 from crawler_dedup.batch.find import PROFILES
 from crawler_dedup.batch.output import CLUSTERS, KEPT
-from crawler_dedup.batch.spark.search import learn_sites
+from crawler_dedup.spark import learn_sites
 from crawler_dedup.transfer import Export
 from tests.support.collections import CONFIG, Page, find, make_pages, sign, table, warc_record, write_pages
 

@@ -89,28 +89,20 @@ class ExportPages:
         Args:
             texts_by_key: whether texts, too, are looked up by keys alone.
         """
-        records = self._export.records()
-        while batch := list(islice(records, _BATCH)):
-            texts, titles, names, name_places = array("b"), array("Q"), array("Q"), array("q")
-            entries = KeyEntries()
-            for place, record in enumerate(batch):
-                page = record.page
-                is_text = page.kind is PageKind.TEXT
-                texts.append(is_text)
-                titles.append(matcher.title_key(page))
+        stored = self._export.records()
+        while records := list(islice(stored, _BATCH)):
+            pages, entries = [record.page for record in records], KeyEntries()
+            texts = np.array([page.kind is PageKind.TEXT for page in pages], dtype=bool)
+            signatures = np.array([page.signature for page in pages], dtype=np.uint64)
+            titles = np.array([matcher.title_key(page) for page in pages], dtype=np.uint64)
+            names, places = array("Q"), array("q")
+            for place, (record, page) in enumerate(zip(records, pages, strict=True)):
                 for name in (name_page(page.scope, page.key), *record.aliases):
                     names.append(int.from_bytes(name[:8], "big"))
-                    name_places.append(place)
-                if texts_by_key or not is_text:
+                    places.append(place)
+                if texts_by_key or not texts[place]:
                     entries.add(place, page.scope, matcher.keys(page))
-            yield ExistingBatch(
-                np.array(texts, dtype=bool),
-                np.array([record.page.signature for record in batch], dtype=np.uint64),
-                np.array(titles, dtype=np.uint64),
-                np.array(names, dtype=np.uint64),
-                np.array(name_places, dtype=np.int64),
-                entries,
-            )
+            yield ExistingBatch(texts, signatures, titles, np.array(names), np.array(places), entries)
 
     def read_records(
         self,

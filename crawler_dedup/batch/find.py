@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryFile
 
@@ -78,15 +77,6 @@ class Report(Description, frozen=True):
     profiles: str
 
 
-@dataclass(frozen=True)
-class Decided:
-    """The decisions: for each row, the code of its verdict and how many pages it represents; and the drops by rule."""
-
-    codes: Codes
-    duplicates: Places
-    rules: Counter[str]
-
-
 def find_duplicates(
     directory: Path,
     output: Path,
@@ -133,17 +123,17 @@ def find_duplicates(
         rows, existing, signer.scheme, matcher, frozen, free, start("finding neighbours", None)
     )
     (output / REPORT).unlink(missing_ok=True)  # it is written last: where it exists, all files belong together
-    decided = _decide(rows, existing, candidates, matcher, frozen, output, start)
+    codes, duplicates, rules = _decide(rows, existing, candidates, matcher, frozen, output, start)
     start("writing", None)
-    write_kept(output / KEPT, rows, decided.codes, decided.duplicates)
-    verdicts = np.bincount(decided.codes, minlength=len(VERDICTS)).tolist()
+    write_kept(output / KEPT, rows, codes, duplicates)
+    verdicts = np.bincount(codes, minlength=len(VERDICTS)).tolist()
     counts = {str(verdict): number for verdict, number in zip(VERDICTS, verdicts, strict=True)}
     report = Report(
         inputs=[receipt.source for receipt in receipts],
         pages=count,
         kept=count - counts[Verdict.DUPLICATE] - counts[Verdict.UNCHANGED],
         verdicts=counts,
-        rules=dict(decided.rules.most_common()),
+        rules=dict(rules.most_common()),
         **count_reasons(receipts),
         candidates=int(candidates.rows.sum()),
         known_sites=len(frozen),
@@ -178,8 +168,11 @@ def _decide(
     profiles: FrozenProfiles,
     output: Path,
     start: Start,
-) -> Decided:
-    """Decide about all pages, and write those that have a representative. Signed pages that are no candidates are new."""
+) -> tuple[Codes, Places, Counter[str]]:
+    """Decide about all pages, and write those that have a representative. Signed pages that are no candidates are new.
+
+    Returns the code of the verdict on each row, how many pages each row represents, and the drops by rule.
+    """
     unchecked, new = VERDICTS.index(Verdict.UNCHECKED), VERDICTS.index(Verdict.NEW)
     codes = np.where(rows.texts | rows.thins, new, unchecked).astype(np.uint8)
     duplicates = np.zeros(len(rows), dtype=np.int64)
@@ -201,4 +194,4 @@ def _decide(
                 advance(1)
 
         write_clusters(output / CLUSTERS, rows, pages, decide(), "" if existing is None else str(existing.path))
-    return Decided(codes, duplicates, rules)
+    return codes, duplicates, rules

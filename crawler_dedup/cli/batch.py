@@ -24,12 +24,17 @@ _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 _inputs_argument = click.argument(
     "inputs", nargs=-1, required=True, metavar="INPUT...", type=click.Path(exists=True, path_type=Path)
 )
-_mark_option = click.option(
+
+
+def _name_option(name: str, text: str, default: str = "") -> Option:
+    """Return an option for the NAME of a column."""
+    return click.option(name, metavar="NAME", default=default, show_default=bool(default), help=text)
+
+
+_mark_option = _name_option(
     "--mark",
-    metavar="NAME",
-    default="",
-    help="Copy all pages, and add a column NAME: for a near-duplicate, the identifier of the page that is kept instead"
-    " of it. Not for WARC files.",
+    "Copy all pages, and add a column NAME: for a near-duplicate, the identifier of the page that is kept instead of it."
+    " Not for WARC files.",
 )
 _own_text_option = click.option(
     "--own-text",
@@ -57,30 +62,23 @@ def _output_option(metavar: str, text: str) -> Option:
     )
 
 
-_READING = {
+_READING: Mapping[str, Option] = {
     "input_format": click.option(
         "--format",
         "input_format",
-        type=click.Choice(("warc", "wacz", "jsonl", "parquet")),
+        type=click.Choice(("warc", "jsonl", "parquet")),
         help="Format of all inputs.  [default: by their names]",
     ),
-    "html": click.option("--html", metavar="NAME", default="html", show_default=True, help="Column with the HTML."),
-    "text": click.option(
-        "--text", metavar="NAME", default="", help="Column with plain text, which is read instead of HTML."
+    "html": _name_option("--html", "Column with the HTML.", "html"),
+    "text": _name_option("--text", "Column with plain text, which is read instead of HTML."),
+    "url": _name_option("--url", "Column with the address.", "url"),
+    "id": _name_option(
+        "--id", "Column that identifies a page; in WARC files, a header of its record.  [default: its address]"
     ),
-    "url": click.option("--url", metavar="NAME", default="url", show_default=True, help="Column with the address."),
-    "id": click.option(
-        "--id",
-        metavar="NAME",
-        default="",
-        help="Column that identifies a page; in WARC files, a header of its record.  [default: its address]",
-    ),
-    "time": click.option(
+    "time": _name_option(
         "--time",
-        metavar="NAME",
-        default="",
-        help="Column with the time, for --order: seconds since 1970, 2026-11-22T18:00:00Z, or a timestamp of Parquet. WARC"
-        " has it in its records.",
+        "Column with the time, for --order: seconds since 1970, 2026-11-22T18:00:00Z, or a timestamp of Parquet. WARC has"
+        " it in its records.",
     ),
     "scope": click.option(
         "--scope",

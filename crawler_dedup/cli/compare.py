@@ -40,7 +40,7 @@ from crawler_dedup.signedpage import SignedPage
 from crawler_dedup.signing.signer import Signer, config_from_spec
 from crawler_dedup.urls import without_credentials
 
-CHANGED = "The kept page was stored again since then, and may have changed; it is shown as it is now."
+_CHANGED = "The kept page was stored again since then, and may have changed; it is shown as it is now."
 _SHOWN_BLOCKS = 10
 _ROWS = {
     "address": "url",
@@ -135,8 +135,8 @@ def compare(  # noqa: PLR0913, PLR0917  (each is an option of the command)
         console.print(_figures(fields))
         console.print(_rules(rules))
         if not unsigned:
-            console.print(describe_lacks("kept", kept_lacks))
-            console.print(describe_lacks("new", new_lacks))
+            console.print(_describe_lacks("kept", kept_lacks))
+            console.print(_describe_lacks("new", new_lacks))
         console.print("The first rule with an answer decides (→). A crawl does not ask the rules below it.")
         if target is not None:
             click.echo(sites.source)
@@ -199,7 +199,27 @@ def _yes_or_no(answer: bool | None) -> str:
     return "yes" if answer else "no"
 
 
-def describe_lacks(name: str, lacks: Sequence[Lack], *, is_stored: bool = True) -> Text:
+def print_drop(
+    new: str, kept: str, lacks: Sequence[Lack] | None, *, has_changed: bool, is_stored: bool = False
+) -> None:
+    """Print how a dropped page and its representative differ.
+
+    Args:
+        kept: the main text of the representative; ``""`` if it is not known.
+        lacks: what the representative lacks; ``None`` if that is not known.
+        has_changed: whether the representative was stored again since the drop.
+        is_stored: whether the whole representative is known.
+    """
+    if has_changed:
+        click.echo(_CHANGED)
+    console = make_console()
+    if kept:
+        print_side_by_side(console, new, kept, folded=True)
+    if lacks is not None:
+        console.print(_describe_lacks("kept", lacks, is_stored=is_stored))
+
+
+def _describe_lacks(name: str, lacks: Sequence[Lack], *, is_stored: bool = True) -> Text:
     """Return what the page *name* (new or kept) lacks of the other: blocks that count in a line each, others by reason.
 
     Args:

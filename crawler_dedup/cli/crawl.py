@@ -5,9 +5,9 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 from rich.live import Live
@@ -24,7 +24,19 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.settings import Settings
 
-_OUTCOMES = ("kept", "dropped", "marked", "unchanged", "unchecked")
+OUTCOMES = {
+    "checked": "pages checked",
+    "kept": "kept",
+    "dropped": "dropped as near-duplicates of kept pages",
+    "marked": "near-duplicates of kept pages, which would be dropped",
+    "unchanged": "seen before, unchanged",
+    "changed": "seen before, changed",
+    "released": "passed, but not handled to the end",
+    "unchecked": "could not be judged, and passed",
+    "failed": "could not be fetched",
+}
+"""What may have happened to pages, in words."""
+_LIVE = ("kept", "dropped", "marked", "unchanged", "unchecked")
 _Files = click.Path(exists=True, dir_okay=False)
 
 
@@ -124,16 +136,16 @@ def crawl(  # noqa: PLR0913, PLR0917  (each is an option of the command)
     with _crawl_line(is_shown=not feeds.use_stdout) as watch:
         run = run_spider(SiteSpider, crawl_settings, watch, url=urls, **arguments)
     sys.stdout.flush()  # writes the pages that went there; fails if their reader has ended
-    result = _result_of(run.crawler, config)
+    figures = _figures_of(run.crawler, config)
     if json:
-        print_json("crawl", [result])
+        print_json("crawl", [figures])
     else:
-        print_summary(result, is_usual_index="DEDUP_DIR" not in options)
+        print_summary(figures, is_usual_index="DEDUP_DIR" not in options)
     if isinstance(run.feed_error, BrokenPipeError):
         return
     if run.interrupts:
         raise click.exceptions.Exit(INTERRUPTED)
-    if result.failed_starts or result.failed_feeds:
+    if figures["failed_starts"] or figures["failed_feeds"]:
         raise click.exceptions.Exit(2)
 
 
@@ -146,8 +158,8 @@ def _crawl_line(*, is_shown: bool) -> Iterator[Callable[[Crawler], object]]:
         stats = crawlers[0].stats if crawlers else None
         if stats is None:
             return Text("starting")
-        counts = {name: stats.get_value(f"dedup/{name}", 0) for name in _OUTCOMES}
-        parts = [f"{counts[name]:,} {name}" for name in _OUTCOMES if counts[name]]
+        counts = {name: stats.get_value(f"dedup/{name}", 0) for name in _LIVE}
+        parts = [f"{counts[name]:,} {name}" for name in _LIVE if counts[name]]
         return Text("  ".join([f"{stats.get_value('dedup/checked', 0):,} pages", *parts]), no_wrap=True)
 
     console = make_console(stderr=True)
@@ -172,45 +184,8 @@ def _read_settings(options: Mapping[str, str], feeds: Feeds) -> tuple[Settings, 
     return settings, config
 
 
-@dataclass(frozen=True)
-class CrawlResult:
-    """The figures of a crawl.
-
-    Attributes:
-        checked: number of pages about which the filter decided.
-        kept: number of new pages that represent others from now on.
-        released: number of pages that passed, but were not handled, and represent none.
-        dropped: number of pages that were dropped as near-duplicates.
-        marked: number of such pages that passed, as in a dry run.
-        unchanged: number of pages that were seen before, and have not changed.
-        changed: number of pages that were seen before, and have changed.
-        unchecked: number of pages that could not be judged, and passed.
-        failed: number of pages that could not be fetched.
-        failed_starts: number of given URLs that could not be crawled.
-        items: number of pages that were handed to the feeds.
-        feeds: files and other URIs to which pages were written.
-        failed_feeds: whether pages may be missing in a feed, because it failed.
-        index: directory of the index and of the journal.
-    """
-
-    checked: int
-    kept: int
-    released: int
-    dropped: int
-    marked: int
-    unchanged: int
-    changed: int
-    unchecked: int
-    failed: int
-    failed_starts: int
-    items: int
-    feeds: list[str]
-    failed_feeds: bool
-    index: str
-
-
-def _result_of(crawler: Crawler, config: Config) -> CrawlResult:
-    """Return the figures of a crawl with the spider ``site``."""
+def _figures_of(crawler: Crawler, config: Config) -> dict[str, Any]:
+    """Return the figures of a crawl with the spider ``site``, as ``docs/reference/json.md`` says."""
     from crawler_dedup.spiders.site import SiteSpider  # noqa: PLC0415  (slow to load)
 
     stats, spider = crawler.stats.get_stats(), crawler.spider
@@ -219,71 +194,57 @@ def _result_of(crawler: Crawler, config: Config) -> CrawlResult:
     def count(name: str) -> int:
         return int(stats.get(f"dedup/{name}", 0))
 
-    return CrawlResult(
+    released = count("handled/released")
+    return {
         **{name: count(name) for name in ("checked", "dropped", "marked", "unchanged", "changed", "unchecked")},
-        kept=max(0, count("kept") - count("handled/released")),
-        released=count("handled/released"),
-        failed=spider.failed_pages,
-        failed_starts=spider.failed_starts,
-        items=int(stats.get("item_scraped_count", 0)),
-        feeds=[without_credentials(feed) for feed in crawler.settings.getdict("FEEDS")],
-        failed_feeds="dedup/not_stored" in stats,
-        index=config.dir,
-    )
+        "kept": max(0, count("kept") - released),
+        "released": released,
+        "failed": spider.failed_pages,
+        "failed_starts": spider.failed_starts,
+        "items": int(stats.get("item_scraped_count", 0)),
+        "feeds": [without_credentials(feed) for feed in crawler.settings.getdict("FEEDS")],
+        "failed_feeds": "dedup/not_stored" in stats,
+        "index": config.dir,
+    }
 
 
-def print_summary(result: CrawlResult, *, is_usual_index: bool) -> None:
-    """Print *result*: on stdout, unless the pages are written there.
+def print_summary(figures: Mapping[str, Any], *, is_usual_index: bool) -> None:
+    """Print the *figures* of a crawl: on stdout, unless the pages are written there.
 
     Args:
         is_usual_index: whether other commands find the index without its name.
     """
-    console = make_console(stderr=any(map(_is_stdout, result.feeds)))
-    if not result.checked:
-        hint = "" if result.failed_starts else " The statistics dedup/skipped/… in the log say why (-s LOG_LEVEL=INFO)."
-        console.print(f"No pages were checked.{hint}", soft_wrap=True)
-        if result.items:
-            console.print(_places(result), soft_wrap=True, highlight=False)
+    console = make_console(stderr=any(map(_is_stdout, figures["feeds"])))
+    places = _places(figures)
+    if not figures["checked"]:
+        hint = " The statistics dedup/skipped/… in the log say why (-s LOG_LEVEL=INFO)."
+        console.print(f"No pages were checked.{'' if figures['failed_starts'] else hint}", soft_wrap=True)
+        if figures["items"]:
+            console.print(places, soft_wrap=True, highlight=False)
         return
-    console.print(_counts(result))
-    console.print()
-    console.print(_places(result), soft_wrap=True, highlight=False)
-    console.print()
-    index = [] if is_usual_index else [shorten(result.index)]
+    labels = OUTCOMES if figures["checked"] > 1 else {**OUTCOMES, "checked": "page checked"}
+    width = len(f"{max(figures[name] for name in labels):,}")
+    for name, label in labels.items():
+        if number := figures[name]:
+            console.print(Text.assemble((f"{number:{width},}", "bold"), f" {label}"))
+    console.print(f"\n{places}\n", soft_wrap=True, highlight=False)
+    index = [] if is_usual_index else [shorten(figures["index"])]
     commands = {f"Report for the browser{note_on_extra('report')}": ["report", "--last", *index]}
-    if result.dropped or result.marked:
+    if figures["dropped"] or figures["marked"]:
         commands = {"Which pages, and why": ["drops", "--last", *index], **commands}
     print_commands(console, commands)
 
 
-def _counts(result: CrawlResult) -> Text:
-    """Return a line for each outcome that some pages had."""
-    rows = {
-        "pages checked" if result.checked != 1 else "page checked": result.checked,
-        "kept": result.kept,
-        "dropped as near-duplicates of kept pages": result.dropped,
-        "near-duplicates of kept pages, which would be dropped": result.marked,
-        "seen before, unchanged": result.unchanged,
-        "seen before, changed": result.changed,
-        "passed, but not handled to the end": result.released,
-        "could not be judged, and passed": result.unchecked,
-        "could not be fetched": result.failed,
-    }
-    width = len(f"{max(rows.values()):,}")
-    lines = (Text.assemble((f"{count:{width},}", "bold"), f" {label}") for label, count in rows.items() if count)
-    return Text("\n").join(lines)
-
-
-def _places(result: CrawlResult) -> str:
+def _places(figures: Mapping[str, Any]) -> str:
     """Return in words where the pages, the index and the journal are."""
-    files = [feed for feed in result.feeds if not _is_stdout(feed)]
-    if result.failed_feeds:
+    files = [feed for feed in figures["feeds"] if not _is_stdout(feed)]
+    if figures["failed_feeds"]:
         pages = "Not all pages were written."
-    elif result.feeds:
-        pages = f"{quantity(result.items, 'page')} written{' to ' * bool(files)}{', '.join(files)}."
+    elif figures["feeds"]:
+        pages = f"{quantity(figures['items'], 'page')} written{' to ' * bool(files)}{', '.join(files)}."
     else:
         pages = "No page was written: name a file with -o pages.jsonl."
-    return f"{pages} Index and journal: {shorten(result.index)}"
+    return f"{pages} Index and journal: {shorten(figures['index'])}"
 
 
 def _is_stdout(feed: str) -> bool:

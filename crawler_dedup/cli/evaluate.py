@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from crawler_dedup.cli.options import jobs_option, json_option, settings_option
-from crawler_dedup.cli.project import JUDGED, project_directory, read_config
+from crawler_dedup.cli.project import JUDGED, read_config, usual_directory
 from crawler_dedup.cli.terminal import make_console, make_table, print_json, printable, progress_bars
 from crawler_dedup.config import Config, setting_name
 from crawler_dedup.decision import describe_figures
@@ -62,7 +62,7 @@ def evaluate(folder: Path | None, settings: Sequence[str], jobs: int, errors: in
       crawler-dedup evaluate labelled -s DEDUP_SCHEME=minhash
     """
     config = resolve_tokenizer(read_config(settings))
-    folder = folder or project_directory(config) / JUDGED
+    folder = folder or usual_directory(config, needs_project=True) / JUDGED
     if not folder.is_dir():
         raise DedupError(
             f"There is no folder {folder}. `crawler-dedup judge` writes such a folder, and `crawler-dedup evaluate"

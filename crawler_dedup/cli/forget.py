@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 
 from crawler_dedup.cli.journals import choose_run, print_damage
-from crawler_dedup.cli.options import json_option, parse_time
+from crawler_dedup.cli.options import json_option, last_option, parse_time, run_option
 from crawler_dedup.cli.project import Target, TargetOptions, target_options
 from crawler_dedup.cli.terminal import print_json, printable, progress_bars, quantity
 from crawler_dedup.index import opening
@@ -41,13 +41,8 @@ RecordTest = Callable[[Record], bool]
     default="",
     help="Pages added to the index before TIME: an age (90d, 2w), or a time in UTC (2026-11-21).",
 )
-@click.option("--last", is_flag=True, help="Pages that the latest run has added: the one that began last.")
-@click.option(
-    "--run",
-    metavar="RUN",
-    default="",
-    help="Pages added by this run: its number, as `index stats` prints it (00c4f1a2).",
-)
+@last_option
+@run_option
 @click.option(
     "--export",
     type=click.Path(dir_okay=False, path_type=Path),

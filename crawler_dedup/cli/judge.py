@@ -10,8 +10,7 @@ from pathlib import Path
 import click
 from rich.prompt import Prompt
 
-from crawler_dedup.cli.compare import CHANGED, describe_lacks
-from crawler_dedup.cli.diff import print_side_by_side
+from crawler_dedup.cli.compare import print_drop
 from crawler_dedup.cli.evaluate import format_share
 from crawler_dedup.cli.journals import (
     WantedDrops,
@@ -24,7 +23,7 @@ from crawler_dedup.cli.journals import (
 )
 from crawler_dedup.cli.options import answers_option
 from crawler_dedup.cli.project import JUDGED, TargetOptions, target_options
-from crawler_dedup.cli.terminal import make_console, printable, progress_bars, quantity
+from crawler_dedup.cli.terminal import printable, progress_bars, quantity
 from crawler_dedup.errors import DedupError
 from crawler_dedup.evaluation.answers import Answers
 from crawler_dedup.inspection.droptable import Drop, SelectedDrops
@@ -131,13 +130,9 @@ def _show(drop: Drop, review: Review, *, fetches: bool) -> None:
     if not (has_lacks or (new and kept)):
         click.echo(_NOT_STORED)
         return
-    if drop.has_changed:
-        click.echo(CHANGED)
-    console = make_console()
-    if kept:
-        print_side_by_side(console, *(read_main_text(page, review.signer) for page in (new, kept)), folded=True)
-    if has_lacks:
-        console.print(describe_lacks("kept", review.find_lacks(drop), is_stored=bool(kept.html)))
+    new_text, kept_text = (read_main_text(page, review.signer) for page in (new, kept))
+    lacks = review.find_lacks(drop) if has_lacks else None
+    print_drop(new_text, kept_text, lacks, has_changed=drop.has_changed, is_stored=bool(kept.html))
 
 
 def _fetch(drop: Drop, review: Review) -> bool:

@@ -121,7 +121,7 @@ def find_index(index: Location | None, config: Config | None = None, *, must_exi
     from crawler_dedup.index.opening import require_index  # noqa: PLC0415  (loads numpy, which --help does not need)
 
     config = config or read_config(())
-    location = index or (find_location(config.index) if config.index else project_directory(config))
+    location = index or (find_location(config.index) if config.index else usual_directory(config, needs_project=True))
     if must_exist:
         beside = Journals.beside(location, config.journal).files if isinstance(location, Path) else ()
         require_index(location, beside)
@@ -161,22 +161,20 @@ def _project_settings() -> dict[str, Any]:
     return {name: settings[name] for name in settings if name.startswith(PREFIX)}
 
 
-def usual_directory(config: Config) -> Path:
-    """Return the directory of the project's index; where there is no project, that of ``crawler-dedup crawl``."""
+def usual_directory(config: Config, *, needs_project: bool = False) -> Path:
+    """Return the directory of the project's index; where there is no project, that of ``crawler-dedup crawl``.
+
+    Args:
+        needs_project: raise :class:`DedupError` if there is neither it nor a project.
+    """
     from scrapy.utils.project import inside_project  # noqa: PLC0415  (slow to load)
 
     from crawler_dedup.crawl.startup import data_directory  # noqa: PLC0415  (slow to load)
 
-    in_working_directory = not inside_project() and not Path(config.dir).is_absolute()
-    return Path(".scrapy", config.dir).absolute() if in_working_directory else data_directory(config)
-
-
-def project_directory(config: Config) -> Path:
-    """Return what :func:`usual_directory` returns. Raises :class:`DedupError` if there is neither it nor a project."""
-    from scrapy.utils.project import inside_project  # noqa: PLC0415  (slow to load)
-
-    directory = usual_directory(config)
-    if not inside_project() and not directory.exists():
+    is_inside = inside_project()
+    in_working_directory = not is_inside and not Path(config.dir).is_absolute()
+    directory = Path(".scrapy", config.dir).absolute() if in_working_directory else data_directory(config)
+    if needs_project and not is_inside and not directory.exists():
         raise DedupError("There is no Scrapy project here: give the directory of the index.")
     return directory
 

@@ -10,15 +10,13 @@ from typing import Any
 
 import click
 
-from crawler_dedup.cli.compare import CHANGED, describe_lacks
-from crawler_dedup.cli.diff import print_side_by_side
+from crawler_dedup.cli.compare import print_drop
 from crawler_dedup.cli.journals import describe_crawl, describe_decision, describe_time, print_damage
 from crawler_dedup.cli.options import json_option
 from crawler_dedup.cli.project import Target, TargetOptions, target_options
 from crawler_dedup.cli.terminal import (
     format_time,
     iso_time,
-    make_console,
     print_json,
     printable,
     progress_bars,
@@ -28,8 +26,9 @@ from crawler_dedup.cli.terminal import (
 from crawler_dedup.config import Config
 from crawler_dedup.index import opening
 from crawler_dedup.index.records import Record
-from crawler_dedup.inspection.comparison import find_similar, inspect_stored
+from crawler_dedup.inspection.comparison import find_drop_lacks, find_similar
 from crawler_dedup.inspection.dropped import id_of
+from crawler_dedup.inspection.fetching import as_fetched
 from crawler_dedup.inspection.history import AddressHistory, PageHistory, find_history
 from crawler_dedup.inspection.journaltable import JournalTable
 from crawler_dedup.journal.entry import Entry
@@ -261,14 +260,11 @@ def _print_difference(page: PageHistory, last: Entry, config: Config, target: Ta
         command = _comparing(last.url, last.duplicate_of, last.scope, target)
         click.echo(f"Their texts are not stored. {command} fetches both pages, and shows where they differ now.")
         return
-    if record.filed > last.seconds:
-        click.echo(CHANGED)
-    console = make_console()
-    inspected, lacks = inspect_stored(dropped, record.page, Signer(config), page.sites) if dropped else (None, [])
-    if kept:
-        print_side_by_side(console, inspected.text if inspected else new, kept, folded=True)
-    if inspected:
-        console.print(describe_lacks("kept", lacks, is_stored=False))
+    lacks = None
+    if dropped is not None:
+        signer, body = Signer(config), as_fetched(dropped).self_describing_body
+        new, lacks = signer.main_text(body), find_drop_lacks(last, body, record.page, signer, page.sites)
+    print_drop(new, kept, lacks, has_changed=record.filed > last.seconds)
 
 
 def _print_similar(page: PageHistory, history: AddressHistory, scope: str, target: Target) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections import OrderedDict
 from typing import Any
 
@@ -58,8 +57,7 @@ class BrowserPages:
         except Exception as raised:
             error = raised
         if isinstance(error, BaseException):
-            message = "The browser page of a dropped page cannot be closed: %r"
-            monitor.log_throttled(_META_PAGE, logging.WARNING, message, error)
+            monitor.warn("The browser page of a dropped page cannot be closed: %r", error)
 
     async def _close(self, page: Any, request: Request) -> None:
         await page.close()

@@ -13,12 +13,11 @@ from scrapy.http import Request, Response
 
 from crawler_dedup.config import Config
 from crawler_dedup.crawl.claims import Question
-from crawler_dedup.crawl.gate import Gate, Identity, action_of
+from crawler_dedup.crawl.gate import Gate, Identity, action_of, declared_encoding
 from crawler_dedup.crawl.restorations import META_RESTORED
 from crawler_dedup.crawl.session import Session
 from crawler_dedup.crawl.supervision import NotSigned
 from crawler_dedup.crawl.suspicions import Suspicions
-from crawler_dedup.crawl.text import declared_encoding
 from crawler_dedup.crawl.workerprocess import SigningError
 from crawler_dedup.decision import Decision, Verdict
 from crawler_dedup.errors import DedupError
@@ -70,7 +69,7 @@ class Checker:
                 await self._session.restorations.keep_redirected(request, response)
             if not identity.asks_again and META_RESTORED not in request.meta:
                 visit = await self._session.repetitions.begin(identity)
-            is_dry = self._config.is_dry and action == "mark"
+            is_dry = self._config.action == action == "mark"
             question = ask_about(response, identity, self._config, is_dry=is_dry, links_followed=action == "follow")
             with self._monitor.count_waiting():
                 decision = await self._session.claims.decide(question)

@@ -26,8 +26,7 @@ from crawler_dedup.crawl.workers import Workers, find_workers
 from crawler_dedup.decision import BEING_HANDLED, Decision, Verdict
 from crawler_dedup.errors import ConnectionLost, DedupError
 from crawler_dedup.signedpage import SignedPage, hash_page_key
-from crawler_dedup.system.channel import Failure
-from crawler_dedup.worker.messages import Checked, CheckPage, DecideAgain, Result
+from crawler_dedup.worker.messages import Checked, CheckPage, DecideAgain, Failure, Result
 
 TOO_MANY_WAIT = "too many pages waiting"
 """Reason of an ``unchecked`` page that was similar to a page which is being handled, when no more pages may wait."""
@@ -227,7 +226,7 @@ class Claims:
             self._write_end(decision, settled=settled)
         except DedupError as error:
             message = "%s counts as not handled, and is new when it is crawled again: %s"
-            self._monitor.log_throttled(message, logging.WARNING, message, decision.url, error)
+            self._monitor.warn(message, decision.url, error)
             return False
         place = hash_page_key(decision.scope, decision.url)
         self._not_awaited.pop(place, None)

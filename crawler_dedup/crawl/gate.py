@@ -133,6 +133,12 @@ def _redirections(request: Request) -> list[Any]:
     return addresses if isinstance(addresses, list) else []
 
 
+def declared_encoding(response: Any) -> str | None:
+    """Return the charset that a response declares. If it declares none, signing detects it, as Scrapy does."""
+    encoding: str | None = response._declared_encoding()  # ``encoding`` would detect it here, which may take seconds
+    return encoding
+
+
 def configured_scope(config: Config, crawler: Crawler) -> Scope:
     """Return the function of ``DEDUP_SCOPE`` that returns the scope of a page; raises :class:`ConfigError`."""
     if config.scope == "spider":

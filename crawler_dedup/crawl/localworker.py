@@ -15,9 +15,19 @@ from crawler_dedup.crawl.workerprocess import Received
 from crawler_dedup.pagetext import OwnText, OwnTextJob
 from crawler_dedup.signing.extractors import extract_text
 from crawler_dedup.signing.signer import Signer
-from crawler_dedup.system.channel import HEAD, Failure
 from crawler_dedup.system.threads import run_in_own_thread
-from crawler_dedup.worker.messages import Answer, Close, ExtractText, LogLine, MakeOwnText, Message, Ready, Start
+from crawler_dedup.worker.messages import (
+    HEAD,
+    Answer,
+    Close,
+    ExtractText,
+    Failure,
+    LogLine,
+    MakeOwnText,
+    Message,
+    Ready,
+    Start,
+)
 from crawler_dedup.worker.preview import TextMaker
 from crawler_dedup.worker.worker import open_worker
 

@@ -175,17 +175,14 @@ class Monitor:
         if decision.reason:
             self.count(f"unchecked/{decision.reason.replace(' ', '_')}" if is_unchecked else "overrides")
         if drops and page is not None:
-            self._count_dropped(decision, page, follows=follows)
+            self.count("bytes_dropped", page.size)
+            self.count("links_followed" if follows else "links_dropped", page.link_count)
+            self.log(logging.DEBUG, "Dropped %s", decision)
             is_start = request.meta.get("is_start_request") and not request.meta.get("depth")
             if is_start and page.link_count and not (follows or repeats):
                 self._warn_of_dropped_start(decision)
         if decision.reason not in ("", "error"):
             self.log_throttled(decision.reason if is_unchecked else "override", logging.INFO, "%s", decision)
-
-    def _count_dropped(self, decision: Decision, page: SignedPage, *, follows: bool) -> None:
-        self.count("bytes_dropped", page.size)
-        self.count("links_followed" if follows else "links_dropped", page.link_count)
-        self.log(logging.DEBUG, "Dropped %s", decision)
 
     def _warn_of_dropped_start(self, decision: Decision) -> None:
         """Warn once that a start page was dropped: perhaps the crawl ends with it."""
@@ -256,6 +253,10 @@ class Monitor:
         if message not in self._warned:
             self._warned.add(message)
             self.log(logging.WARNING, message, *args)
+
+    def warn(self, message: str, *args: object) -> None:
+        """Log a warning, or a line at DEBUG if the same was logged within the last minute."""
+        self.log_throttled(message, logging.WARNING, message, *args)
 
     def log_throttled(self, kind: str, level: int, message: str, *args: object, exc_info: Any = None) -> None:
         """Log a line of *kind* at *level* if none was logged for a minute, otherwise at DEBUG."""

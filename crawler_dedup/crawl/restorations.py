@@ -80,8 +80,7 @@ class Restorations:
                 engine.crawl(request)
             except Exception as error:  # of the address, the spider or the scheduler; the other pages are requested
                 self._failures[url] = 1
-                message = "%s cannot be requested again in this crawl: %s"
-                self._monitor.log_throttled(message, logging.WARNING, message, url, error)
+                self._monitor.warn("%s cannot be requested again in this crawl: %s", url, error)
             else:
                 is_stored = url in self._positions
                 if request.method == "GET" or is_stored:  # else it cannot be repeated
@@ -92,8 +91,7 @@ class Restorations:
         callback = self._find_method(request.callback)
         if callback is None and request.callback is not None:
             reason = f"has no method {request.callback!r}" if request.callback else "had no name for its callback"
-            message = "%s is requested again with the callback `parse`: the spider %s"
-            self._monitor.log_throttled(message, logging.WARNING, message, url, reason)
+            self._monitor.warn("%s is requested again with the callback `parse`: the spider %s", url, reason)
         return Request(
             url,
             method=request.method,
@@ -134,8 +132,7 @@ class Restorations:
             try:
                 page = await run_in_own_thread(read_at, *position)
             except DedupError as error:
-                message = "A restored page cannot be read from its WARC file: %s"
-                self._monitor.log_throttled(message, logging.WARNING, message, error)
+                self._monitor.warn("A restored page cannot be read from its WARC file: %s", error)
             else:
                 headers, encoding = Headers(page.headers, encoding="latin-1"), page.drop.charset or None
                 return HtmlResponse(
@@ -143,7 +140,7 @@ class Restorations:
                 )
         if request.method != "GET":
             message = "%s is not requested again: it is the response to a %s, and no WARC file has it"
-            self._monitor.log_throttled(message, logging.WARNING, message, url, request.method)
+            self._monitor.warn(message, url, request.method)
             raise IgnoreRequest("No WARC file has the restored page, and its request is not a GET.")
         return None
 
@@ -227,4 +224,4 @@ class Restorations:
             return
         for url in given_up.requests:
             message = "%s is not requested again: it is gone (404 or 410), or could not be handled in %d crawls"
-            self._monitor.log_throttled(message, logging.WARNING, message, url, _MAX_FAILURES)
+            self._monitor.warn(message, url, _MAX_FAILURES)

@@ -120,12 +120,12 @@ class Outages:
             self._monitor.count("outages")
             reason = str(error) or "It does not answer."
             message = "The crawl waits for its index, for up to %g seconds. %s"
-            self._monitor.log_throttled("outage", logging.WARNING, message, self.seconds, reason)
+            self._monitor.warn(message, self.seconds, reason)
         deadline = outage.began + self.seconds
         if now >= deadline and not outage.has_lasted_too_long:
             outage.has_lasted_too_long = True
             message = "The crawl no longer waits for its index, which has been unavailable for %.0f seconds"
-            self._monitor.log_throttled("long outage", logging.WARNING, message, now - outage.began)
+            self._monitor.warn(message, now - outage.began)
         return deadline
 
     def _record_answer(self, asked: float) -> None:

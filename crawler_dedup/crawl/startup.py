@@ -57,8 +57,15 @@ def refusal_logged() -> Iterator[None]:
     too, unless it is :class:`FilterOff`.
     """
     try:
-        with _not_configured_as_error():
+        try:
             yield
+        except FilterOff:
+            raise
+        except NotConfigured as error:
+            raise ConfigError(
+                "crawler-dedup is switched on, but something that it uses is not configured:"
+                f" {error or 'no reason is given'}. Correct this, or set DEDUP_ENABLED = False."
+            ) from error
     except DedupError as error:
         _LOGGER.critical("The crawl does not start: %s", error)
         error.is_logged = True
@@ -66,19 +73,6 @@ def refusal_logged() -> Iterator[None]:
         for name in ("asyncio", "twisted"):
             logging.getLogger(name).addFilter(_is_about_no_refusal)  # has no effect the second time
         raise
-
-
-@contextmanager
-def _not_configured_as_error() -> Iterator[None]:
-    try:
-        yield
-    except FilterOff:
-        raise
-    except NotConfigured as error:
-        raise ConfigError(
-            f"crawler-dedup is switched on, but something that it uses is not configured: {error or 'no reason is given'}."
-            " Correct this, or set DEDUP_ENABLED = False."
-        ) from error
 
 
 _SHOWING_COMMANDS = ("scrapy.commands.fetch", "scrapy.commands.parse")  # view is a fetch, too

@@ -18,19 +18,20 @@ from crawler_dedup.crawl.workerprocess import (
     error_of,
 )
 from crawler_dedup.errors import DedupError, IndexUnusable
-from crawler_dedup.system.channel import Failure, pack
 from crawler_dedup.worker.messages import (
     Checked,
     Close,
     DecideAgain,
     EndClaim,
     ExtractText,
+    Failure,
     Job,
     LogLine,
     MakeOwnText,
     Message,
     Ready,
     Result,
+    pack,
 )
 
 if TYPE_CHECKING:
@@ -180,8 +181,7 @@ class SupervisedWorker:
         elif isinstance(message, Ready):
             self._is_ready = True
         elif isinstance(message, Failure):  # it cannot open the index
-            text = "The index cannot be opened: %s"
-            self._workers.monitor.log_throttled(text, logging.WARNING, text, message.message)
+            self._workers.monitor.warn("The index cannot be opened: %s", message.message)
             self._failure, self._opens_again = message, self._loop.time() + _REOPEN_SECONDS
             self.end()
             self._fail_all("", error_of(message))

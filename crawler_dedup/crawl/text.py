@@ -11,6 +11,7 @@ from weakref import WeakKeyDictionary
 
 from crawler_dedup.config import Config
 from crawler_dedup.crawl.claims import workers_of
+from crawler_dedup.crawl.gate import declared_encoding
 from crawler_dedup.crawl.signals import META_DECISION
 from crawler_dedup.crawl.supervision import DIED, NOT_IN_TIME, NotSigned
 from crawler_dedup.decision import Decision
@@ -113,12 +114,6 @@ async def shown_text(response: Any) -> str:
     Raises :class:`TimeoutError` for a page that takes too long.
     """
     return await _extract_text(response, whole=True)
-
-
-def declared_encoding(response: Any) -> str | None:
-    """Return the charset that a response declares. If it declares none, signing detects it, as Scrapy does."""
-    encoding: str | None = response._declared_encoding()  # ``encoding`` would detect it here, which may take seconds
-    return encoding
 
 
 async def _try_in_turn(*attempts: Callable[[], Awaitable[_T]]) -> _T | str:

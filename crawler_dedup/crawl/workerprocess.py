@@ -21,8 +21,7 @@ import msgspec
 
 from crawler_dedup import errors
 from crawler_dedup.errors import DedupError
-from crawler_dedup.system.channel import HEAD, Failure
-from crawler_dedup.worker.messages import Answer, LogLine, Ready
+from crawler_dedup.worker.messages import HEAD, Answer, Failure, LogLine, Ready
 
 WORKER = "crawler_dedup.worker.main"
 """The module that workers run."""
@@ -153,8 +152,11 @@ class ChildProcess:
         try:
             self._socket.sendall(start)
             while True:
-                (size, _) = HEAD.unpack(self._receive_all(HEAD.size))
-                answer = decode(self._receive_all(size))
+                while (message := self._next_message()) is None:
+                    if not (piece := self._socket.recv(_PIECE)):
+                        raise EOFError
+                    self._received += piece
+                answer = decode(message)
                 if isinstance(answer, Failure):
                     raise error_of(answer)
                 if isinstance(answer, Ready):
@@ -167,15 +169,6 @@ class ChildProcess:
             raise NotStarted(f"the process does not answer ({error})") from error
         except (msgspec.MsgspecError, UnicodeDecodeError) as error:
             raise NotStarted(f"the answer of the process is not a message ({error})") from error
-
-    def _receive_all(self, size: int) -> bytes:
-        received = b""
-        while len(received) < size:
-            piece = self._socket.recv(size - len(received))
-            if not piece:
-                raise EOFError
-            received += piece
-        return received
 
     def attach(self, receive: Callable[[Received], None], end: Callable[[int | None, int], None]) -> None:
         """Use the running event loop.

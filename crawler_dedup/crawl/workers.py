@@ -25,17 +25,18 @@ from crawler_dedup.crawl.supervision import ENDED, NotSigned, SupervisedWorker, 
 from crawler_dedup.crawl.workerprocess import ChildProcess, error_of, take_child
 from crawler_dedup.decision import Decision
 from crawler_dedup.errors import DedupError, IndexUnusable
-from crawler_dedup.system.channel import Failure, pack
 from crawler_dedup.system.filelocks import ProcessLock, hold
 from crawler_dedup.worker.messages import (
     CLAIM_BITS,
     SETTINGS,
     Close,
     EndClaim,
+    Failure,
     Job,
     Ready,
     Result,
     Start,
+    pack,
 )
 
 if TYPE_CHECKING:

@@ -10,7 +10,10 @@ from collections.abc import Callable
 from typing import Literal, TypeVar
 
 import msgspec
+import numpy as np
 from xxhash import xxh3_64_intdigest
+
+from crawler_dedup.hashes import Numbers
 
 RowTable = Literal[b"records", b"runs", b"sites", b"counts", b"snapshots", b"overrides"]
 RECORDS: RowTable = b"records"
@@ -67,27 +70,15 @@ def reference_entry(reference: int, number: int) -> tuple[int, int]:
     return reference >> 48, (reference >> 24 & 0xFFFFFF) << 8 * NUMBER_BYTES | number
 
 
-def numbers_in(content: bytes, first: int) -> list[int]:
+def numbers_in(filed: Numbers, first: int) -> list[int]:
     """Return the numbers in a bucket that are under one reference, ascending.
 
     Args:
-        content: payloads, of 8 bytes each.
+        filed: the payloads of the bucket.
         first: the payload of number 0 under this reference (:func:`reference_entry`).
-
-    Raises:
-        msgspec.DecodeError: the last payload is cut off.
     """
-    if not content:
-        return []
-    if len(content) % 8:
-        raise msgspec.DecodeError(f"a bucket of numbers has {len(content)} bytes")
-    suffix, numbers = first.to_bytes(8, "little")[NUMBER_BYTES:], []
-    position = content.find(suffix)
-    while position >= 0:
-        if position % 8 == NUMBER_BYTES:
-            numbers.append(int.from_bytes(content[position - NUMBER_BYTES : position], "little"))
-        position = content.find(suffix, position + 1)
-    return sorted(numbers)
+    numbers = filed ^ np.uint64(first)
+    return sorted(numbers[numbers < 1 << 8 * NUMBER_BYTES].tolist())
 
 
 FIRST_CHUNK_BYTES = 2008

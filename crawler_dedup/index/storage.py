@@ -59,10 +59,6 @@ class Storage(ABC):
         """
 
     @abstractmethod
-    def read_bucket(self, table: BucketTable, scope: int, key: int) -> bytes:
-        """Return the payloads of a bucket, joined."""
-
-    @abstractmethod
     def read_buckets(self, table: BucketTable, scope: int, keys: Iterable[int], limit: int | None) -> Numbers:
         """Return the payloads of all buckets *keys*: all, or at least the first *limit* of each."""
 

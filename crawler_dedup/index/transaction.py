@@ -231,7 +231,7 @@ class Transaction:
     def numbers_at(self, reference: int) -> list[int]:
         """Return the numbers to which *reference* leads, ascending, perhaps with numbers of other references."""
         key, first = reference_entry(reference, 0)
-        numbers = numbers_in(self._storage.read_bucket(NUMBERS, _SCOPE, key), first)
+        numbers = numbers_in(self._storage.read_buckets(NUMBERS, _SCOPE, [key], None), first)
         if numbers and numbers[-1] > self._highest:
             self._highest = numbers[-1]
         return numbers

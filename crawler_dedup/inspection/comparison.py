@@ -30,7 +30,6 @@ from crawler_dedup.urls import text_without_credentials
 if TYPE_CHECKING:
     from crawler_dedup.index.profiles import Snapshot
     from crawler_dedup.journal.entry import Entry
-    from crawler_dedup.warc.droppedpage import DroppedPage
 
 
 @dataclass(frozen=True)
@@ -146,20 +145,17 @@ def find_lacks(new: InspectedPage, pair: Pair, kept: InspectedPage | None = None
     return sorted(lacks, key=lambda lack: bool(lack.exemption))
 
 
-def inspect_stored(
-    dropped: DroppedPage, kept: SignedPage, signer: Signer, sites: PairSites
-) -> tuple[InspectedPage, list[Lack]]:
-    """Return a dropped page that is in a WARC file, and what its representative lacks of it."""
-    drop = dropped.drop
-    new = inspect_page(signer, drop.url, dropped.body, drop.charset or None, scope=drop.scope)
-    return new, find_lacks(new, sites.pair_up(new.page, kept, signer))
+def find_drop_lacks(drop: Entry, new: bytes, kept: bytes | SignedPage, signer: Signer, sites: PairSites) -> list[Lack]:
+    """Return what the representative of a *drop* lacks.
 
-
-def find_fetched_lacks(drop: Entry, new: bytes, kept: bytes, signer: Signer, sites: PairSites) -> list[Lack]:
-    """Return what the representative of a *drop* lacks, given both pages as HTML that declares its charset."""
-    new_page, kept_page = (
-        inspect_page(signer, url, body, scope=drop.scope) for url, body in ((drop.url, new), (drop.duplicate_of, kept))
-    )
+    Args:
+        new: the dropped page as HTML that declares its charset.
+        kept: the representative as such HTML, or as the index has it.
+    """
+    new_page = inspect_page(signer, drop.url, new, scope=drop.scope)
+    if isinstance(kept, SignedPage):
+        return find_lacks(new_page, sites.pair_up(new_page.page, kept, signer))
+    kept_page = inspect_page(signer, drop.duplicate_of, kept, scope=drop.scope)
     return find_lacks(new_page, sites.pair_up(new_page.page, kept_page.page, signer), kept_page)
 
 

@@ -21,7 +21,7 @@ from crawler_dedup.index.location import Location
 from crawler_dedup.index.opening import open_index, open_to_write
 from crawler_dedup.index.overrides import Override, OverrideKind, make_override
 from crawler_dedup.index.records import Record
-from crawler_dedup.inspection.comparison import Lack, PairSites, find_fetched_lacks, find_sites_then, inspect_stored
+from crawler_dedup.inspection.comparison import Lack, PairSites, find_drop_lacks, find_sites_then
 from crawler_dedup.inspection.difference import Aligned, Omission, compare_lines, compare_words, omit_equal, split_lines
 from crawler_dedup.inspection.dropped import StoredPages, id_of, restore
 from crawler_dedup.inspection.droptable import Drop, DropTable, Search
@@ -131,10 +131,11 @@ class Review:
     def find_lacks(self, drop: Drop) -> list[Lack]:
         """Return what the representative lacks of a page that is stored, or of a pair that was fetched."""
         new, kept = self.contents(drop)
-        record, dropped, sites = self.find_stored(drop)
-        if kept.html:
-            return find_fetched_lacks(drop.entry, new.html, kept.html, self.signer, sites)
-        return inspect_stored(dropped, record.page, self.signer, sites)[1] if dropped and record else []
+        record, _, sites = self.find_stored(drop)
+        representative = kept.html or (record and record.page)
+        if not (new.html and representative):
+            return []
+        return find_drop_lacks(drop.entry, new.html, representative, self.signer, sites)
 
     def fetch(self, drop: Drop) -> None:
         """Fetch both pages, the dropped one only if it is not stored, and remember them.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
@@ -88,14 +88,17 @@ class ComparedPair(PagePair):
     def blocks(self) -> Iterator[ComparedBlock]:
         """All blocks of the new page, in reading order."""
         for place, block in enumerate(self._blocks):
-            yield ComparedBlock(block, self._is_there(block), self._exempt(place, block))
+            yield ComparedBlock(block, place not in self._lacking, self._exempt(place, block))
+
+    @cached_property
+    def _lacking(self) -> Mapping[int, PackedBlock]:
+        """The blocks that the kept page lacks, by their places."""
+        return {place: block for place, block in enumerate(self._blocks) if not self._is_there(block)}
 
     @cached_property
     def missing(self) -> Sequence[PackedBlock]:
         """The blocks that count, and that the kept page lacks."""
-        return [
-            block for at, block in enumerate(self._blocks) if not (self._is_there(block) or self._exempt(at, block))
-        ]
+        return [block for place, block in self._lacking.items() if not self._exempt(place, block)]
 
     @cached_property
     def own(self) -> Sequence[PackedBlock]:
@@ -170,12 +173,12 @@ class ComparedPair(PagePair):
         return self._exempt_link(place, block) if self.is_strict else self._exempt_frame(place, block)
 
     @cached_property
-    def _states(self) -> frozenset[int]:
+    def _states(self) -> set[int]:
         """The places of blocks that many pages of the site have: labels, or states.
 
         They are around the main text and, if they are short, below it on one host, and anywhere on thin pages and pages that
         are visited again. Links are none, except around the main text. Blocks with a digit are elsewhere only if the kept
-        page lacks several: they are values of a table, not the date in a frame.
+        page lacks several: they are values of a table, neither the date in a frame nor those of another list of links.
         """
         blocks, common, is_thin = self._blocks, self.site_of_new.common, self.new.kind is PageKind.THIN
         states = [
@@ -186,12 +189,11 @@ class ComparedPair(PagePair):
             if not block.traits & _ENTRY or (block.traits & _LINKED and (is_thin or place in self._near))
         ]
         if is_thin or self.new.key == self.kept.key:
-            return frozenset(states)
-        values = [place for place in states if blocks[place].traits & _NUMBER and not self._is_there(blocks[place])]
-        values = values if len(values) >= limits.ANOTHER_FRAME else []
-        begin = self._near.start if self.same_host else len(blocks)
-        below = [place for place in states if place >= begin and not blocks[place].traits & _NUMBER]
-        return frozenset([place for place in states if place in self._near]).union(below, values)
+            return set(states)
+        numbers = [at for at in states if at in self._lacking and blocks[at].traits & _NUMBER]
+        values = [at for at in numbers if at - 1 not in self._lacking or not blocks[at - 1].traits & _LINKED]
+        below = [at for at in states if self.same_host and at >= self._near.start and not blocks[at].traits & _NUMBER]
+        return set(self._near).intersection(states).union(below, values if len(values) >= limits.ANOTHER_FRAME else ())
 
     @cached_property
     def _takes_turns(self) -> bool:
@@ -249,9 +251,9 @@ class ComparedPair(PagePair):
             return self.same_host
         others = (
             block
-            for place, block in enumerate(self._blocks)
+            for place, block in self._lacking.items()
             if block.traits & (_LINK | _MAIN | _NAME) == _LINK
-            if place not in self._near and block.hash not in self.site_of_new.common and not self._is_there(block)
+            if place not in self._near and block.hash not in self.site_of_new.common
         )
         return size_of(others) > limits.LIST_SHARE * self.new.chars
 

@@ -14,6 +14,7 @@ import re
 from collections.abc import Container, Iterator
 from copy import deepcopy
 from enum import IntEnum
+from functools import lru_cache
 
 from lxml import etree
 from lxml.html import HtmlElement
@@ -39,6 +40,7 @@ _HIDING = re.compile(
     r"|(?P<overflow>overflow(?:-[xy])?\s*:\s*(?:visible\s+)?(?:auto|clip|hidden|overlay|scroll)))"
 )
 _SEGMENT = re.compile(r"[\w-]*S:[0-9a-f]+")  # the "id" of a segment of React
+_LONGEST_KNOWN = 200  # characters of a style
 _SHADOW_MODES = ("open", "closed")
 # The whole style: a browser follows no other declaration in it.
 _SHOWS_AGAIN = re.compile(" *visibility *: *visible *;? *", re.IGNORECASE | re.ASCII)
@@ -77,16 +79,22 @@ def concealment(element: HtmlElement, around: Concealment, *, revealed: bool = F
     style = "".join([element.get("style", ""), *declared])
     if around is INVISIBLE and _SHOWS_AGAIN.fullmatch(style):
         return SHOWN
-    if "\\" in style:
-        style = _ESCAPE.sub(lambda code: chr(int(code[1], 16) % 0x110000) if code[1] else code[2], style)
-    if "/*" in style:  # it may also be part of a string or an address
-        style += ";" + _COMMENT.sub(" ", style)
-    kinds = {declaration.lastgroup for declaration in _HIDING.finditer(style.lower())}
+    kinds = (_find_hiding if len(style) <= _LONGEST_KNOWN else _find_hiding.__wrapped__)(style)
     if revealed:
         kinds -= {"opacity", "visibility", "height"} if "transition" in kinds else {"opacity", "visibility"}
     if not kinds.isdisjoint(("all", "opacity")) or {"height", "overflow"} <= kinds:
         return NOT_DISPLAYED
     return max(around, INVISIBLE) if "visibility" in kinds else around
+
+
+@lru_cache(maxsize=1024)  # the elements of a page have few styles
+def _find_hiding(style: str) -> frozenset[str | None]:
+    """Return the kinds of declarations in *style* that hide something, alone or with others."""
+    if "\\" in style:
+        style = _ESCAPE.sub(lambda code: chr(int(code[1], 16) % 0x110000) if code[1] else code[2], style)
+    if "/*" in style:  # it may also be part of a string or an address
+        style += ";" + _COMMENT.sub(" ", style)
+    return frozenset([declaration.lastgroup for declaration in _HIDING.finditer(style.lower())])
 
 
 def is_shadow_tree(element: HtmlElement) -> bool:

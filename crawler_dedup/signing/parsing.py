@@ -49,8 +49,8 @@ _MOST_VALUES = 64  # for each of them, the end is searched
 # Elements without content that some versions of libxml2 take for containers of what follows them.
 _EMPTY = ("bgsound", "embed", "keygen", "wbr")
 _EMPTY_TAG = re.compile(rf"<({'|'.join(_EMPTY)})(?=[\s/>])[^<>]*>".encode(), re.IGNORECASE)
-_BETWEEN_ATTRIBUTES = bytes(code in b"\0\t\n\v\f\r /" for code in range(256))
-_BEFORE_ATTRIBUTE = bytes(code in b"\0\t\n\v\f\r /\"'" for code in range(256))
+# 0: between attributes; 1: a quotation mark; 2: any other byte.
+_KINDS = bytes(0 if code in b"\0\t\n\v\f\r /" else 1 if code in b"\"'" else 2 for code in range(256))
 
 
 def parse(body: bytes, encoding: str | None = None) -> HtmlElement:
@@ -64,7 +64,8 @@ def parse(body: bytes, encoding: str | None = None) -> HtmlElement:
     Raises:
         BeyondLimits: its tags have too many attributes.
     """
-    markup = _decode(body, encoding).strip().replace("\0", "").encode()
+    utf8 = body if _is_utf8(body, encoding) else _decode(body, encoding).encode()
+    markup = utf8.replace(b"\0", b"").strip()
     check_attributes(markup)
     root: HtmlElement = create_root_node("", _Parser, body=markup)
     if any(len(element) or element.text for top in roots(root) for element in top.iter(*_EMPTY)):
@@ -84,6 +85,17 @@ class _Parser(HTMLParser):
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
         self.set_element_class_lookup(_CLASSES)
+
+
+def _is_utf8(body: bytes, encoding: str | None) -> bool:
+    """Return whether *body* is UTF-8 without a byte-order mark, and nothing says otherwise: true for most pages."""
+    declared = encoding or html_body_declared_encoding(body)
+    if (declared and resolve_encoding(declared) != "utf-8") or read_bom(body)[0]:
+        return False
+    with suppress(UnicodeDecodeError):
+        body.decode()
+        return True
+    return False
 
 
 def _decode(body: bytes, encoding: str | None) -> str:
@@ -194,9 +206,8 @@ def _most_attributes(tag: bytes) -> int:
 
     A quotation mark may end a value, and may begin a name.
     """
-    ends = np.frombuffer(tag.translate(_BEFORE_ATTRIBUTE), dtype=np.bool_)
-    separates = np.frombuffer(tag.translate(_BETWEEN_ATTRIBUTES), dtype=np.bool_)
-    return int(np.count_nonzero(ends[:-1] > separates[1:]))
+    kinds = np.frombuffer(tag.translate(_KINDS), dtype=np.uint8)
+    return int(np.count_nonzero((kinds[:-1] < 2) & (kinds[1:] > 0)))
 
 
 class _TooDeep(Exception):

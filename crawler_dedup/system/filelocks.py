@@ -33,10 +33,6 @@ if sys.platform == "win32":
             raise LockFailed(str(error)) from error
         return True
 
-    def unlock(file: IO[Any]) -> None:
-        """Release the lock on *file*."""
-        portalocker.unlock(file)
-
 else:
     import fcntl
 
@@ -52,10 +48,6 @@ else:
                 return False
             raise LockFailed(str(error)) from error
         return True
-
-    def unlock(file: IO[Any]) -> None:
-        """Release the lock on *file*."""
-        fcntl.flock(file, fcntl.LOCK_UN)
 
 
 _CHECKS = 20  # processes that may check a new file before it is locked, so that it must be made again

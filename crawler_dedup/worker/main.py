@@ -6,9 +6,12 @@ ends this process only: what it has answered is stored, and nothing else counts.
 
 from __future__ import annotations
 
+import ctypes
 import logging
 import os
+import select
 import signal
+import socket
 import sys
 import threading
 import traceback
@@ -18,8 +21,7 @@ from pathlib import Path
 
 import msgspec
 
-from crawler_dedup.system.channel import Channel, Failure, end_with_parent, serve
-from crawler_dedup.worker.messages import Answer, LogLine, Message, Ready, Start
+from crawler_dedup.worker.messages import HEAD, Answer, Failure, LogLine, Message, Ready, Start, pack
 from crawler_dedup.worker.worker import open_worker
 
 MAX_MEMORY = 2 << 30
@@ -28,24 +30,46 @@ within the default limits takes a tenth; a page that takes more would end the cr
 short."""
 LOADING_SECONDS = 60.0
 """Seconds that a dictionary may take to load."""
+_PR_SET_PDEATHSIG = 1
+_PIECE = 1 << 18
 
 
-class _LimitedChannel:
+class _ProcessChannel:
     """The channel of a worker in a process of its own. The system ends that process if a page takes too long.
 
     Args:
+        file_descriptor: the end of the socket in this process.
         progress: file descriptor of the file in which it notes which job it works on, for the process of the crawl.
     """
 
-    def __init__(self, channel: Channel, progress: int) -> None:
-        self._channel = channel
+    def __init__(self, file_descriptor: int, progress: int) -> None:
+        self._socket = socket.socket(fileno=file_descriptor)
+        self._socket.set_inheritable(False)
         self._progress = progress
+        self._received = bytearray()
         self._sending = threading.Lock()
-        self.has_more = channel.has_more
+
+    def read(self) -> tuple[bytes, bytes]:
+        """Wait for a message, and return it with its body. Raises :class:`EOFError` when the socket has ended."""
+        message_size, body_size = HEAD.unpack(self._read(HEAD.size))
+        return self._read(message_size), self._read(body_size)
+
+    def _read(self, size: int) -> bytes:
+        while len(self._received) < size:
+            piece = self._socket.recv(max(_PIECE, size - len(self._received)))
+            if not piece:
+                raise EOFError
+            self._received += piece
+        content = bytes(self._received[:size])
+        del self._received[:size]
+        return content
+
+    def has_more(self) -> bool:
+        return bool(self._received or select.select([self._socket], [], [], 0)[0])
 
     def send(self, message: Answer | Ready | Failure | LogLine) -> None:
         with self._sending, suppress(ConnectionError):  # reading shows it
-            self._channel.send(message)
+            self._socket.sendall(pack(message))
 
     @contextmanager
     def limit(self, number: int, seconds: float) -> Iterator[None]:
@@ -73,7 +97,7 @@ class _LimitedChannel:
 class _LogToCrawl(logging.Handler):
     """Sends lines to the log of the crawl."""
 
-    def __init__(self, channel: _LimitedChannel, level: int) -> None:
+    def __init__(self, channel: _ProcessChannel, level: int) -> None:
         super().__init__(level)
         self._channel = channel
 
@@ -93,24 +117,31 @@ def _limit_memory() -> None:
         resource.setrlimit(resource.RLIMIT_AS, (min([taken + MAX_MEMORY, *limits]), hard))
 
 
-def _work(channel: Channel, progress: int) -> None:
+def _end_with_parent(parent: int) -> None:
+    """End this process when its parent dies, even while it is busy. Elsewhere than on Linux it finishes its work first."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+        if os.getppid() != parent:
+            raise EOFError
+
+
+def _work(channel: _ProcessChannel) -> None:
     """Answer all messages. Raises :class:`EOFError` or :class:`ConnectionError` when the socket has ended."""
-    limited = _LimitedChannel(channel, progress)
     log = logging.getLogger("crawler_dedup")
     log.propagate = False
     while True:  # until the index can be opened
         start = msgspec.msgpack.decode(channel.read()[0], type=Start)
-        end_with_parent(start.parent)
-        log.handlers = [_LogToCrawl(limited, start.log_level)]
+        _end_with_parent(start.parent)
+        log.handlers = [_LogToCrawl(channel, start.log_level)]
         log.setLevel(start.log_level)
         try:
-            worker = open_worker(limited, start)
+            worker = open_worker(channel, start)
             ready = worker.ready
             break
         except Exception as error:
-            limited.send(Failure.of(error))
+            channel.send(Failure.of(error))
     _limit_memory()
-    limited.send(ready)
+    channel.send(ready)
     decoder = msgspec.msgpack.Decoder(Message)
     while True:
         message, body = channel.read()
@@ -119,8 +150,11 @@ def _work(channel: Channel, progress: int) -> None:
 
 def main() -> None:
     """Work until the socket ends; jobs that have not begun are not done then."""
+    for number in (signal.SIGINT, signal.SIGTERM):  # a terminal or a service manager sends them to all processes
+        signal.signal(number, signal.SIG_IGN)
     try:
-        serve(_work)
+        with suppress(EOFError, ConnectionError):
+            _work(_ProcessChannel(*map(int, sys.argv[1:])))
     except BaseException:
         traceback.print_exc()
         os._exit(1)

@@ -7,8 +7,10 @@ at any time a :class:`LogLine`.
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
+from struct import Struct
 from typing import Any
 
 import msgspec
@@ -17,13 +19,38 @@ from crawler_dedup.config import Config
 from crawler_dedup.decision import Decision, DroppedRequest
 from crawler_dedup.pagetext import OwnText, OwnTextJob
 from crawler_dedup.signedpage import SignedPage
-from crawler_dedup.system.channel import Failure
 
 _OF_CRAWLS = {"scope", "dir", "index", "journal", "works"}
 SETTINGS = tuple(setting.name for setting in fields(Config) if setting.name not in _OF_CRAWLS)
 """The settings that a worker gets. A scope may be a callable, and comes with each page; a path may not be text."""
 CLAIM_BITS = 32
 """A claim is the number of the start of its worker, and in these bits a number of that worker."""
+HEAD = Struct("<II")
+"""Before each message: the length of the message, and that of the body that follows it."""
+
+
+class Failure(msgspec.Struct, array_like=True, frozen=True, tag=True):
+    """An exception: its class, message and traceback."""
+
+    error: str
+    message: str
+    trace: str
+
+    @classmethod
+    def of(cls, error: BaseException) -> Failure:
+        """Describe *error*."""
+        trace = "".join(traceback.format_exception(error))
+        return cls(type(error).__name__, _escaped(str(error)), _escaped(trace))
+
+
+def _escaped(text: str) -> str:
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
+def pack(message: object, body_size: int = 0) -> bytes:
+    """Serialise *message*, which *body_size* bytes of a body will follow."""
+    packed = msgspec.msgpack.encode(message)
+    return HEAD.pack(len(packed), body_size) + packed
 
 
 class Start(msgspec.Struct, array_like=True, frozen=True):

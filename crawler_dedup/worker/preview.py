@@ -22,12 +22,12 @@ from crawler_dedup.signing.extractors import extract_text
 from crawler_dedup.signing.forms import CrawlSigner
 from crawler_dedup.signing.segmentation import with_tokenizer_of_index
 from crawler_dedup.signing.signer import Signer
-from crawler_dedup.system.channel import Failure
 from crawler_dedup.worker.messages import (
     Answer,
     Checked,
     CheckPage,
     ExtractText,
+    Failure,
     Job,
     MakeOwnText,
     Message,

@@ -24,7 +24,6 @@ from crawler_dedup.index.overrides import Override, make_override
 from crawler_dedup.index.profiles import site_key
 from crawler_dedup.pagetext import RepeatedBlocks
 from crawler_dedup.signedpage import SignedPage
-from crawler_dedup.system.channel import Failure
 from crawler_dedup.system.logs import logger_without_credentials
 from crawler_dedup.worker.messages import (
     CLAIM_BITS,
@@ -35,6 +34,7 @@ from crawler_dedup.worker.messages import (
     DecideAgain,
     EndClaim,
     EndRestorations,
+    Failure,
     Figures,
     Job,
     KeepAddress,

@@ -57,14 +57,6 @@ def test_lines_of_pages_that_are_left_out_are_missing_and_all_others_unchanged(t
         assert copy.read() == b"".join([lines[0], b"no JSON\n", b"\n", lines[2]])
 
 
-def test_marked_lines_name_the_kept_page(tmp_path: Path) -> None:
-    source = write_pages(tmp_path / "pages.jsonl", PAGES)
-    job([source], tmp_path, "kept")
-    lines = [json.loads(line) for line in (tmp_path / "clean" / "pages.jsonl").read_text("utf-8").splitlines()]
-    assert [line.pop("kept") for line in lines] == [None, "http://h/1", None]
-    assert lines == [json.loads(line) for line in source.read_text("utf-8").splitlines()]
-
-
 def test_rows_of_a_parquet_file_keep_their_columns(tmp_path: Path) -> None:
     source = tmp_path / "pages.parquet"
     columns: dict[str, Any] = {
@@ -177,20 +169,6 @@ def test_inputs_without_decisions_and_changed_ones_are_refused(tmp_path: Path) -
         apply_decisions([source], tmp_path / "decisions", tmp_path / "clean", start)
     with pytest.raises(DedupError, match="holds no decisions"):
         apply_decisions([source], tmp_path, tmp_path / "clean", start)
-
-
-def test_an_input_that_cannot_be_copied_affects_no_other_input(tmp_path: Path) -> None:
-    cut = tmp_path / "a.jsonl.gz"
-    cut.write_bytes(pack(cut, write_pages(tmp_path / "plain", PAGES).read_bytes() * 200)[:-20])
-    cut_warc = write_warc(tmp_path / "b.warc.zst", PAGES)
-    cut_warc.write_bytes(cut_warc.read_bytes()[:-20])
-    whole = write_pages(tmp_path / "c.jsonl", PAGES)
-    with pytest.raises(DedupError) as error:
-        job([cut, cut_warc, whole], tmp_path)
-    assert str(cut) in str(error.value)
-    assert str(cut_warc) in str(error.value)
-    assert str(whole) not in str(error.value)
-    assert sorted(path.name for path in (tmp_path / "clean").iterdir()) == ["c.jsonl"]
 
 
 def test_a_warc_file_is_copied_without_its_damaged_members_unless_that_is_forbidden(tmp_path: Path) -> None:

@@ -18,7 +18,6 @@ from crawler_dedup.batch.candidates import find_candidates
 from crawler_dedup.batch.collection import Collection
 from crawler_dedup.batch.decide import RememberingMatcher
 from crawler_dedup.batch.find import PROFILES, Report
-from crawler_dedup.batch.formats.records import Columns
 from crawler_dedup.batch.learning import LEARNED_PAGES
 from crawler_dedup.batch.output import CLUSTERS, KEPT
 from crawler_dedup.batch.shard import ENTRY_BYTES, read_rows
@@ -262,16 +261,6 @@ def test_pages_of_different_languages_are_not_compared(tmp_path: Path) -> None:
     for scope, kept in {"global": 1, "language": 2}.items():
         sign([source], tmp_path / scope, scope=scope)
         assert find(tmp_path / scope, tmp_path / "decisions").kept == kept
-
-
-def test_a_page_has_the_identifier_of_the_input(tmp_path: Path) -> None:
-    pages = [Page("http://h/1", article("x"), "first"), Page("http://h/1", article("x"), "second")]
-    source = write_pages(tmp_path / "pages.jsonl", pages)
-    sign([source], tmp_path / "signed", columns=Columns(id="id"))
-    find(tmp_path / "signed", tmp_path / "decisions")
-    (row,) = table(tmp_path / "decisions" / CLUSTERS)
-    assert (row["duplicate"], row["representative"], row["verdict"]) == ("second", "first", "duplicate")
-    assert (row["record"], row["representative_record"], row["rule"]) == (1, 0, "same bytes")
 
 
 def test_too_little_memory_is_refused_before_any_work(tmp_path: Path) -> None:

@@ -11,15 +11,17 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from crawler_dedup import Deduplicator
+from crawler_dedup import Config, Deduplicator
 from crawler_dedup.index.lmdb.index import DirectoryIndex
 from crawler_dedup.index.records import Record
-from tests.support.commandline import FIRST, check_pages, entries_of, write
+from crawler_dedup.journal.entry import VERSION, Entry, run_started
+from tests.support.commandline import FIRST, check_pages, entries_of, invoke, write
 from tests.support.crawling import Site, article, html
 from tests.support.droppedpages import PAGES
 from tests.support.indexcommands import CONFIG
 from tests.support.indexcommands import PAGES as FILED
 from tests.support.indexing import FILING
+from tests.support.labelled import write_set
 
 
 @pytest.fixture
@@ -73,3 +75,22 @@ def pages(tmp_path: Path) -> Path:
     with closing(DirectoryIndex.attach(directory)) as store:
         store.merge(records, FILING)
     return directory
+
+
+@pytest.fixture(scope="package")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with two indexes, the journal and an export of the first, two pages, and labelled pages."""
+    folder = tmp_path_factory.mktemp("made")
+    for name, scheme in (("index", "simhash"), ("traces", "pinyin")):
+        with Deduplicator.open(folder / name, Config(tokenizer="bigrams", scheme=scheme)) as deduplicator:
+            deduplicator.check("http://a.org/1", article("x", count=400).encode())
+    drop = Entry(
+        VERSION, "2026-11-22T08:00:00Z", "00000001", "drop", "s", "", "http://a.org/2", "http://a.org/1", "alike"
+    )
+    write(folder / "index" / FIRST, [run_started(1, "s"), drop])
+    invoke("index", "export", folder / "export", folder / "index")
+    for name in ("x", "y"):
+        (folder / f"{name}.html").write_text(article(name, count=400), encoding="utf-8")
+    pages = {str(number): article(str(number)) for number in range(1, 40)}
+    write_set(folder / "labelled", pages, [{"id_a": "1", "id_b": "2", "label": 0}])
+    return folder

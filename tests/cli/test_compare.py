@@ -1,18 +1,26 @@
-"""``crawler-dedup compare``, and pages that commands fetch."""
+"""``crawler-dedup compare``, with and without an index, and pages that commands fetch."""
 
 from __future__ import annotations
 
 import gzip
 import re
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 from click.testing import Result
+from msgspec.structs import replace
 
+from crawler_dedup import Config, Deduplicator
+from crawler_dedup.index import opening
+from crawler_dedup.inspection.comparison import PairSites, find_sites
 from crawler_dedup.inspection.fetching import fetch_page, load_page
+from crawler_dedup.journal.reader import Journals
+from crawler_dedup.rules.limits import MIN_PAGES
+from crawler_dedup.rules.sites import UNKNOWN_SITE
 from crawler_dedup.rules.table import TABLE
-from tests.support.commandline import invoke, json_lines, printed_text
+from tests.support.commandline import FIRST, SECOND, check_pages, entries_of, invoke, json_lines, printed_text, write
 from tests.support.crawling import Answer, Site, article, html, redirect
 from tests.support.droppedpages import HOSTILE
 from tests.support.prose import html as page_of
@@ -24,15 +32,15 @@ BIGRAMS = ("--set", "DEDUP_TOKENIZER=bigrams")
 LIST = "<ul>" + "".join(f'<li><a href="/{number}">story {number}</a>' for number in range(9)) + "</ul>"
 
 
-def write(folder: Path, name: str, text: str) -> str:
+def write_page(folder: Path, name: str, text: str) -> str:
     (folder / name).write_text(text, encoding="utf-8")
     return str(folder / name)
 
 
 def test_an_invalid_call_is_explained(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    write(tmp_path, "deep.html", "<div>" * 1000)
-    write(tmp_path, "short.html", "<p>short</p>")
+    write_page(tmp_path, "deep.html", "<div>" * 1000)
+    write_page(tmp_path, "short.html", "<p>short</p>")
     for arguments, sentence in [
         (["absent.html", "absent.html"], "does not exist"),
         (["deep.html", "deep.html"], "nested too deep"),
@@ -59,7 +67,7 @@ def table(result: Result) -> dict[str, list[str]]:
 
 @pytest.fixture
 def kept(tmp_path: Path) -> str:
-    return write(tmp_path, "kept.html", article("x", frame="Home News"))
+    return write_page(tmp_path, "kept.html", article("x", frame="Home News"))
 
 
 @pytest.fixture
@@ -70,7 +78,7 @@ def site() -> Iterator[Site]:
 
 
 def test_every_row_is_shown_and_the_deciding_one_marked(tmp_path: Path, kept: str) -> None:
-    shown = table(compare(write(tmp_path, "new.html", article("y")), kept, status=1))
+    shown = table(compare(write_page(tmp_path, "new.html", article("y")), kept, status=1))
     assert list(shown) == [rule.name for rule in TABLE]
     assert [name for name, row in shown.items() if row[0] == "→"] == ["signatures far apart"]
     assert shown["signatures far apart"][1] == "different"
@@ -79,7 +87,9 @@ def test_every_row_is_shown_and_the_deciding_one_marked(tmp_path: Path, kept: st
 
 
 def test_texts_and_lines_of_one_page_alone_are_shown(tmp_path: Path, kept: str) -> None:
-    shown = printed_text(compare(write(tmp_path, "new.html", article("x", changed=1, frame="Menu")), kept, status=1))
+    shown = printed_text(
+        compare(write_page(tmp_path, "new.html", article("x", changed=1, frame="Menu")), kept, status=1)
+    )
     assert "the kept page lacks: a text: " in shown
     assert "does not count (in navigation, a footer or the like): Menu" in shown
     assert "does not count (in navigation, a footer or the like): Home News" in shown
@@ -88,7 +98,7 @@ def test_texts_and_lines_of_one_page_alone_are_shown(tmp_path: Path, kept: str) 
 
 
 def test_measures_of_the_scheme_are_shown_even_if_its_look_up_does_not_find_the_page(tmp_path: Path) -> None:
-    whole, part = (write(tmp_path, f"{count}.html", page_of(prose(1, count)).decode()) for count in (100, 60))
+    whole, part = (write_page(tmp_path, f"{count}.html", page_of(prose(1, count)).decode()) for count in (100, 60))
     for scheme, status, answer in (("shingling", 1, "no"), ("shingling lookup=mod", 0, "yes")):
         shown = compare(part, whole, "--brief", "-s", f"DEDUP_SCHEME={scheme}", status=status).stdout
         figures = dict(re.findall(r"│ ([a-z: -]+?) +│ ([a-z0-9.]+) +│ +│", shown))
@@ -110,7 +120,7 @@ def test_a_brief_answer_leaves_the_texts_out_and_a_gzipped_file_is_unpacked(tmp_
 
 
 def test_links_are_resolved_against_the_addresses_of_the_files(tmp_path: Path) -> None:
-    path = write(tmp_path, "list.html", LIST)
+    path = write_page(tmp_path, "list.html", LIST)
     both = ("--new-url", "http://a.org/", "--kept-url")
     assert compare(path, path, *both, "http://a.org/other").stdout.endswith("duplicate: same bytes\n")
     assert table(compare(path, path, "--new-url", "http://a.org/x/"))["same bytes"][1] == "duplicate"
@@ -149,7 +159,9 @@ def test_text_of_pages_cannot_control_the_terminal(tmp_path: Path, kept: str) ->
         .replace("<p>", f"<p>{HOSTILE} ")
         .replace("<nav>", f"<nav>{HOSTILE}")
     )
-    output = compare(write(tmp_path, "new.html", source), kept, "--new-url", f"http://a.org/{HOSTILE}", status=1).output
+    output = compare(
+        write_page(tmp_path, "new.html", source), kept, "--new-url", f"http://a.org/{HOSTILE}", status=1
+    ).output
     assert "owned" in output
     assert all(character.isprintable() or character == "\n" for character in output)
 
@@ -159,7 +171,10 @@ def test_text_of_pages_cannot_control_the_terminal(tmp_path: Path, kept: str) ->
 
 @pytest.mark.parametrize(("seed", "status", "rule"), [("x", 0, "alike"), ("y", 1, "signatures far apart")])
 def test_a_comparison_is_printed_as_json_lines(tmp_path: Path, seed: str, status: int, rule: str) -> None:
-    pages = write(tmp_path, "new.html", article(seed, frame="Menu")), write(tmp_path, "kept.html", article("x"))
+    pages = (
+        write_page(tmp_path, "new.html", article(seed, frame="Menu")),
+        write_page(tmp_path, "kept.html", article("x")),
+    )
     call = ("compare", *pages, *BIGRAMS, "--json")
     (line,) = json_lines(*call, status=status)
     assert (line["type"], line["duplicate"], line["rule"]) == ("comparison", not status, rule)
@@ -174,7 +189,7 @@ def test_a_comparison_is_printed_as_json_lines(tmp_path: Path, seed: str, status
 
 
 def test_pages_that_cannot_be_compared_are_printed_with_the_reason(tmp_path: Path) -> None:
-    (line,) = json_lines("compare", *[write(tmp_path, "short.html", "<p>short</p>")] * 2, "--json", status=2)
+    (line,) = json_lines("compare", *[write_page(tmp_path, "short.html", "<p>short</p>")] * 2, "--json", status=2)
     assert (line["duplicate"], line["rule"], line["distance"]) == (None, None, None)
     assert line["new"]["unsigned"] == "too little text"
     assert line["signatures"] is None
@@ -205,3 +220,97 @@ def test_no_error_shows_the_password_of_a_server_that_is_given_in_place_of_a_fil
         assert "redis://127.0.0.1:1/0" in result.output or "server" in result.output
         assert "secret" not in result.output
         assert "reader" not in result.output
+
+
+# With an index: decisions are repeated by what was known of the sites when they were made
+
+
+KEPT, COPY = "http://a.org/0", "http://a.org/copy"
+NAME = "</title>", " | Tea House</title>"
+UNNAMED = "<title>Article", "<title>Gazette"  # which no heading names
+LATER = 24
+
+
+def retitled_copy() -> str:
+    """Return a copy of a page whose title lacks what the site writes into all others."""
+    return article(0, count=60, frame="copy").replace(*NAME).replace(*UNNAMED)
+
+
+@pytest.fixture
+def index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return an index in which a copy was dropped with knowledge of the site that has changed since."""
+    monkeypatch.chdir(tmp_path)
+    named = {
+        f"http://a.org/{number}": article(number, count=60).replace(*NAME).replace(*UNNAMED)
+        for number in range(1, MIN_PAGES)
+    }
+    named[KEPT] = article(0, count=60).replace(*UNNAMED)
+    check_pages(tmp_path / "index", {**named, COPY: retitled_copy()})
+    later_pages = {f"http://a.org/later/{number}": article(f"later {number}") for number in range(LATER)}
+    check_pages(tmp_path / "index", later_pages, journal=SECOND)
+    (tmp_path / "kept.html").write_text(named[KEPT])
+    (tmp_path / "copy.html").write_text(retitled_copy())
+    return tmp_path / "index"
+
+
+def repeat(index: Path, *arguments: object, status: int) -> str:
+    files = "copy.html", "kept.html", "--new-url", COPY, "--kept-url", KEPT, "--brief"
+    return printed_text(invoke("compare", *files, "--index", index, *arguments, status=status))
+
+
+def find(index: Path) -> PairSites:
+    with closing(opening.open_index(index)) as pages:
+        return find_sites(pages, Journals.beside(index, "journal-%(time)s.jsonl"), "site", COPY, KEPT)
+
+
+def change_journal(index: Path, **fields: object) -> None:
+    """Let the journal say something else of the copy."""
+    entries = entries_of(index / FIRST)
+    (index / FIRST).unlink()
+    write(index / FIRST, [replace(entry, **fields) if entry.url == COPY else entry for entry in entries])
+
+
+def test_a_decision_is_repeated_with_what_was_known_then(index: Path) -> None:
+    (entry,) = (entry for entry in entries_of(index / FIRST) if entry.url == COPY)
+    assert (entry.snapshot, entry.kept_snapshot) == (MIN_PAGES, MIN_PAGES)
+    output = repeat(index, "--scope", "site", status=0)
+    assert "used what was known about the sites at the time of the decision." in output
+    assert output.endswith("duplicate: alike")
+    (line,) = json_lines("compare", "copy.html", "kept.html", "--new-url", COPY, "--index", index, "--json", status=1)
+    assert (line["snapshot"], line["kept_snapshot"]) == (0, 0)
+    repeat(index, "--scope", "elsewhere", status=1)  # another scope knows nothing of the site
+
+
+def test_pages_without_a_decision_are_compared_with_what_is_known_now(index: Path) -> None:
+    change_journal(index, url="http://a.org/elsewhere")
+    output = repeat(index, "--scope", "site", status=1)
+    assert "used what the index knows about the sites now." in output
+    assert output.endswith("different: other titles")
+    assert (find(index).new.number, find(index).kept.number) == (32, 32)
+
+
+def test_the_scope_of_the_sites_is_that_of_the_setting_unless_it_is_given(index: Path) -> None:
+    with Deduplicator.open(index, Config(tokenizer="bigrams")) as deduplicator:
+        for number in range(MIN_PAGES):
+            deduplicator.check(f"http://a.org/{number}", article(number).encode())
+    compared = "compare", "copy.html", "kept.html", "--new-url", COPY, "--index", index, "--json"
+    (line,) = json_lines(*compared, status=1)
+    assert (line["snapshot"], line["kept_snapshot"]) == (MIN_PAGES, MIN_PAGES)
+    (line,) = json_lines(*compared, "--set", "DEDUP_SCOPE=domain", status=1)
+    assert (line["snapshot"], line["kept_snapshot"]) == (0, 0)
+
+
+def test_what_a_journal_does_not_say_or_an_index_no_longer_has_is_reported(index: Path) -> None:
+    change_journal(index, snapshot=None, kept_snapshot=None)
+    assert "is no longer kept" in repeat(index, "--scope", "site", status=1)
+    changes: list[dict[str, object]] = [
+        {"snapshot": 9, "kept_snapshot": MIN_PAGES},
+        {"snapshot": MIN_PAGES, "kept_snapshot": 9},
+        {"snapshot": MIN_PAGES, "kept_snapshot": MIN_PAGES, "time": "2020-01-01T00:00:00.000Z"},
+    ]
+    for fields in changes:
+        change_journal(index, **fields)
+        assert "is no longer kept" in repeat(index, "--scope", "site", status=1)
+    change_journal(index, snapshot=0, kept_snapshot=0)  # it was made without knowledge
+    sites = find(index)
+    assert sites.new is sites.kept is UNKNOWN_SITE

@@ -1,3 +1,5 @@
+"""``crawler-dedup drops`` and ``groups`` list what was dropped, by the journal and the index."""
+
 from __future__ import annotations
 
 import re
@@ -20,9 +22,11 @@ from tests.support.commandline import (
     in_terminal,
     invoke,
     json_lines,
+    lines_in,
     printed_text,
     write,
 )
+from tests.support.crawling import article
 from tests.support.droppedpages import COPIES, HOSTILE, KEPT, PAGES, explained
 
 pytestmark = pytest.mark.usefixtures("outside")
@@ -295,3 +299,28 @@ def test_a_summary_lists_the_latest_runs(runs: Path) -> None:
     assert "0000000a" not in output
     assert "The 1 of 2 hosts with the most duplicates:" in output
     assert "cannot be combined" in printed_text(invoke("drops", runs, "--summary", "--sample", 3, status=2))
+
+
+# Groups
+
+
+def test_a_group_has_the_addresses_of_its_duplicates_with_rule_and_time(dropped: Path) -> None:
+    (group,) = lines_in(invoke("groups", dropped, "--jsonl"))
+    times = {entry.url: entry.time for entry in entries_of(dropped / FIRST)}
+    assert (group["url"], group["scope"], group["is_kept"]) == (KEPT, "site", True)
+    assert group["duplicates"] == [
+        {"url": url, "rule": "alike", "time": times[url], "event": "drop"} for url in sorted(COPIES)
+    ]
+    assert invoke("groups", dropped).stdout.splitlines() == [KEPT, *(f"  ← {url}  (alike)" for url in sorted(COPIES))]
+
+
+def test_a_page_that_was_kept_after_its_drop_is_in_no_group(dropped: Path) -> None:
+    invoke("keep", COPIES[0], "--index", dropped)
+    check_pages(dropped, {COPIES[0]: article(1, frame="again")}, journal="")
+    (group,) = json_lines("groups", dropped, "--json")
+    assert [member["url"] for member in group["duplicates"]] == sorted(COPIES[1:])
+
+
+def test_a_representative_that_was_forgotten_is_not_called_kept(dropped: Path) -> None:
+    invoke("forget", dropped, "--url", KEPT)
+    assert [group["is_kept"] for group in json_lines("groups", dropped, "--json")] == [False]

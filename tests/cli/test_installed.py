@@ -7,32 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from crawler_dedup import Config, Deduplicator
 from tests.support.commandline import command
 from tests.support.crawling import Site, article, html
-from tests.support.labelled import write_set
 
 URL = "http://a.org/1"
 BIGRAMS = ("-s", "DEDUP_TOKENIZER=bigrams")
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a folder with an index of one page and its journal, two pages, and labelled pages."""
-    folder = tmp_path_factory.mktemp("installed")
-    with Deduplicator.open(folder / "index", Config(tokenizer="bigrams")) as deduplicator:
-        deduplicator.check(URL, article("x", count=400).encode())
-    drop = (
-        '{"version":2,"time":"2026-11-22T08:00:00Z","event":"drop","run":"00000001","spider":"s","url":"http://a.org/2",'
-        f'"key":"2","scope":"","duplicate_of":"{URL}","rule":"same bytes","distance":0}}\n'
-    )
-    (folder / "index" / "journal-2026.jsonl").write_text(drop, encoding="utf-8")
-    for name in ("x", "y"):
-        (folder / f"{name}.html").write_text(article(name, count=400), encoding="utf-8")
-    pages = {"1": article("x"), "2": article("x", frame="copy"), "3": article("y")}
-    pairs = [{"id_a": "1", "id_b": "2", "label": 1}, {"id_a": "1", "id_b": "3", "label": 0}]
-    write_set(folder / "labelled", pages, pairs)
-    return folder
 
 
 @pytest.fixture(scope="module")
@@ -65,10 +44,10 @@ def site() -> Iterator[Site]:
     ids=lambda value: value[0] if isinstance(value, tuple) else "",
 )
 def test_a_command_runs_as_it_is_installed(
-    folder: Path, site: Site, arguments: tuple[str, ...], status: int, output: str
+    made: Path, site: Site, arguments: tuple[str, ...], status: int, output: str
 ) -> None:
     given = [argument.replace("SITE", site.url) for argument in arguments]
-    done = command(folder, *given, fresh=True, TMPDIR=str(folder))
+    done = command(made, *given, fresh=True, TMPDIR=str(made))
     assert done.returncode == status, done.stderr
     assert output in " ".join(done.stdout.split()), (done.stdout, done.stderr)
     assert "Traceback" not in done.stderr

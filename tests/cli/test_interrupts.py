@@ -10,15 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from crawler_dedup import Config, Deduplicator
 from crawler_dedup.index.lmdb.index import DirectoryIndex
-from crawler_dedup.journal.entry import run_started
 from crawler_dedup.signing.lookup import lookup_of
 from tests.support import processes
-from tests.support.commandline import FIRST, invoke, write
-from tests.support.crawling import article
 from tests.support.indexing import first_line
-from tests.support.labelled import write_set
 
 BIGRAMS = ("-s", "DEDUP_TOKENIZER=bigrams")
 # Work stops when its progress is reported, until it is interrupted.
@@ -42,38 +37,23 @@ app(sys.argv[1:])
 """
 
 
-@pytest.fixture(scope="module")
-def indexes(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Make a folder with an index, an export, a text, an index for traces, and labelled pages."""
-    folder = tmp_path_factory.mktemp("made")
-    for name, scheme in (("pages", "simhash"), ("traces", "pinyin")):
-        with Deduplicator.open(folder / name, Config(tokenizer="bigrams", scheme=scheme)) as deduplicator:
-            deduplicator.check("http://a.org/1", article("x", count=400).encode())
-    write(folder / "pages" / FIRST, [run_started(1, "site")])
-    invoke("index", "export", folder / "export", folder / "pages")
-    (folder / "x.html").write_text(article("x", count=400), encoding="utf-8")
-    pages = {str(number): article(str(number)) for number in range(1, 40)}
-    write_set(folder / "labelled", pages, [{"id_a": "1", "id_b": "2", "label": 0}])
-    return folder
-
-
 @pytest.mark.parametrize(
     "call",
     [
-        "index compact pages",
-        "index export new pages",
-        "index import export pages",
+        "index compact index",
+        "index export new index",
+        "index import export index",
         "index import export new",
-        "forget pages --host a.org",
-        "forget pages --last --export urls.txt",
-        "why http://a.org/1 pages",
-        "report pages",
+        "forget index --host a.org",
+        "forget index --last --export urls.txt",
+        "why http://a.org/1 index",
+        "report index",
         "lexicon build labelled/html",
         "evaluate labelled --jobs 2",
     ],
 )
-def test_interrupted_work_leaves_nothing_behind(indexes: Path, tmp_path: Path, call: str) -> None:
-    folder = shutil.copytree(indexes, tmp_path / "folder")
+def test_interrupted_work_leaves_nothing_behind(made: Path, tmp_path: Path, call: str) -> None:
+    folder = shutil.copytree(made, tmp_path / "folder")
     before = files(folder)
     words = call.split()
     arguments = [*words, *BIGRAMS] if words[0] in ("lexicon", "evaluate") else words
@@ -88,7 +68,7 @@ def test_interrupted_work_leaves_nothing_behind(indexes: Path, tmp_path: Path, c
             assert store.verify(lookup_of(store.header.spec)) == []
 
 
-def test_an_interrupted_verification_ends_its_process_too(indexes: Path, tmp_path: Path) -> None:
+def test_an_interrupted_verification_ends_its_process_too(made: Path, tmp_path: Path) -> None:
     (tmp_path / "sitecustomize.py").write_text(
         "import sys, time\n"
         "if '--multiprocessing-fork' in sys.argv:\n"
@@ -103,7 +83,7 @@ def test_an_interrupted_verification_ends_its_process_too(indexes: Path, tmp_pat
     )
     path = os.pathsep.join([str(tmp_path), str(processes.ROOT)])
     work = processes.start(
-        ["-m", "crawler_dedup", "index", "verify", str(indexes / "pages")],
+        ["-m", "crawler_dedup", "index", "verify", str(made / "index")],
         env={**os.environ, "PYTHONPATH": path},
         start_new_session=True,
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -32,55 +33,55 @@ def restore(directory: Path, site: Site, *words: str) -> subprocess.CompletedPro
     return command(directory, "restore", f"{site.url}/rejected", "--now", "news", *words)
 
 
-def test_a_page_is_written_to_the_feed_of_the_crawl_and_its_links_are_left_to_later_crawls(tmp_path: Path) -> None:
+@pytest.fixture
+def crawled(tmp_path: Path) -> Iterator[tuple[Path, Site]]:
+    """Yield a project after a crawl that has dropped a page, and its site."""
     with Site({path: html(text) for path, text in PAGES.items()}) as site:
         directory = project(tmp_path, site, f"{ADDON}DEDUP_REVISIT = 'drop'\n")
         crawl_news(directory, site)
-        assert paths_in(directory / "pages.jsonl") == ["/approved", "/public"]
         site.asked.clear()
-        done = restore(directory, site, "-o", "pages.jsonl")
-        assert (done.returncode, done.stdout.splitlines()[-1]) == (0, "1 page restored."), done.stderr
-        assert site.paths() == ["/rejected"]
-        assert paths_in(directory / "pages.jsonl") == ["/approved", "/public", "/rejected"]
-        # As unchanged, a page whose links were followed is dropped, and its links are not followed again.
-        crawl_news(directory, site, "/rejected")
-        assert paths_in(directory / "pages.jsonl")[-3:] == ["/private/2", "/public", "/rejected"]
+        yield directory, site
 
 
-def test_nothing_is_restored_or_crawled_if_nothing_would_store_the_items(tmp_path: Path) -> None:
-    with Site({path: html(text) for path, text in PAGES.items()}) as site:
-        directory = project(tmp_path, site, ADDON)
-        crawl_news(directory, site)
-        site.asked.clear()
-        done = restore(directory, site)
-        assert done.returncode == 2
-        assert "has neither a feed nor an item pipeline: name a file with -o" in " ".join(done.stderr.split())
-        assert site.paths() == []
-        assert command(directory, "index", "overrides").stdout == "There are no overrides.\n"
-        pages = restore(directory, site, "-O", "-").stdout.splitlines()
-        assert [json.loads(line)["url"] for line in pages] == [f"{site.url}/rejected"]
+def test_a_page_is_written_to_the_feed_of_the_crawl_and_its_links_are_left_to_later_crawls(
+    crawled: tuple[Path, Site],
+) -> None:
+    directory, site = crawled
+    assert paths_in(directory / "pages.jsonl") == ["/approved", "/public"]
+    done = restore(directory, site, "-o", "pages.jsonl")
+    assert (done.returncode, done.stdout.splitlines()[-1]) == (0, "1 page restored."), done.stderr
+    assert site.paths() == ["/rejected"]
+    assert paths_in(directory / "pages.jsonl") == ["/approved", "/public", "/rejected"]
+    # As unchanged, a page whose links were followed is dropped, and its links are not followed again.
+    crawl_news(directory, site, "/rejected")
+    assert paths_in(directory / "pages.jsonl")[-3:] == ["/private/2", "/public", "/rejected"]
 
 
-def test_a_page_that_cannot_be_crawled_now_waits_for_the_next_crawl(tmp_path: Path) -> None:
-    with Site({path: html(text) for path, text in PAGES.items()}) as site:
-        directory = project(tmp_path, site, ADDON)
-        crawl_news(directory, site)
-        site.pages["/rejected"] = Answer(b"", 403)
-        done = restore(directory, site, "-o", "pages.jsonl")
+def test_nothing_is_crawled_if_nothing_can_be_restored_or_nothing_would_store_the_items(
+    crawled: tuple[Path, Site],
+) -> None:
+    directory, site = crawled
+    done = command(directory, "restore", f"{site.url}/public", "--now", "news", "-o", "pages.jsonl")
+    assert (done.returncode, done.stdout) == (1, "0 pages restored.\n")
+    assert "no journal says that it was dropped" in done.stderr
+    assert "Scrapy" not in done.stderr
+    done = restore(directory, site)
+    assert done.returncode == 2
+    assert "has neither a feed nor an item pipeline: name a file with -o" in " ".join(done.stderr.split())
+    assert site.paths() == []
+    assert command(directory, "index", "overrides").stdout == "There are no overrides.\n"
+
+
+def test_a_page_that_cannot_be_crawled_now_waits_for_the_next_crawl(crawled: tuple[Path, Site]) -> None:
+    directory, site = crawled
+    page, site.pages["/rejected"] = site.pages["/rejected"], Answer(b"", 403)
+    done = restore(directory, site, "-o", "pages.jsonl")
     assert (done.returncode, done.stdout.splitlines()[1:]) == (1, ["0 pages restored."])
     assert "1 page could not be crawled with news: `crawler-dedup index overrides`" in done.stderr
     assert "(restored by the next crawl of news)" in command(directory, "index", "overrides").stdout
-
-
-def test_nothing_is_crawled_if_nothing_can_be_restored(tmp_path: Path) -> None:
-    with Site({path: html(text) for path, text in PAGES.items()}) as site:
-        directory = project(tmp_path, site, ADDON)
-        crawl_news(directory, site)
-        site.asked.clear()
-        done = command(directory, "restore", f"{site.url}/public", "--now", "news", "-o", "pages.jsonl")
-        assert (done.returncode, done.stdout, site.paths()) == (1, "0 pages restored.\n", [])
-        assert "no journal says that it was dropped" in done.stderr
-        assert "Scrapy" not in done.stderr
+    site.pages["/rejected"] = page
+    pages = restore(directory, site, "-O", "-").stdout.splitlines()
+    assert [json.loads(line)["url"] for line in pages] == [f"{site.url}/rejected"]
 
 
 @pytest.mark.parametrize(

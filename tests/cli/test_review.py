@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import signal
 import socket
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from http.client import HTTPException
@@ -57,6 +57,12 @@ def answers(directory: Path) -> list[int]:
     return [json.loads(line)["label"] for line in path.read_text().splitlines()] if path.exists() else []
 
 
+def add(index: Path, urls: Iterable[str], **fields: Any) -> None:
+    """Add drops of *urls* to the journal, like the first one but for *fields*."""
+    entry = entries_of(index / FIRST)[0]
+    write(index / FIRST, [replace(entry, url=url, **fields) for url in urls])
+
+
 # What is shown
 
 
@@ -78,16 +84,12 @@ def test_drops_are_found_by_words_host_rule_run_and_time(mixed: Path) -> None:
     assert list(counts.values()) == [4, 1, 0, 2, 1, 1, 1, 2], counts
 
 
-def test_the_most_doubtful_drops_come_first(dropped: Path) -> None:
-    entry = entries_of(dropped / FIRST)[0]
-    doubtful = replace(entry, url="http://a.org/2026/7", title="Article 1 rejected", distance=7)
-    write(dropped / FIRST, [doubtful])
-    with review(dropped.parent, dropped) as browser:
-        page = browser.get(browser.drops()[0]).text
-        assert browser.drops("order=time") != browser.drops()
-    assert "Article 1 rejected" in page
-    assert "other words in the title: rejected" in page
-    assert "signatures as far apart as allowed" in page
+def test_the_most_doubtful_drops_come_first(dropped: Path, browser: Browser) -> None:
+    add(dropped, ["http://a.org/2026/7"], title="Article 1 rejected", distance=7)
+    page = browser.get(browser.drops()[0]).text
+    assert browser.drops("order=time") != browser.drops()
+    for shown in ("Article 1 rejected", "other words in the title: rejected", "signatures as far apart as allowed"):
+        assert shown in page
 
 
 def test_a_drop_is_shown_beside_its_representative_with_the_blocks_that_differ(tmp_path: Path) -> None:
@@ -180,37 +182,35 @@ def test_a_page_that_only_a_dry_run_or_an_earlier_crawl_has_kept_is_not_called_k
     assert len(group["duplicates"]) == 2
 
 
-def test_drops_before_a_line_that_cannot_be_read_are_not_lost(dropped: Path) -> None:
+def test_drops_before_a_line_that_cannot_be_read_are_not_lost(dropped: Path, browser: Browser) -> None:
     entry = entries_of(dropped / FIRST)[0]
-    with review(dropped.parent, dropped) as browser:
-        write(dropped / SECOND, [replace(entry, url="http://a.org/first"), replace(entry, url="http://a.org/second")])
-        lines = (dropped / SECOND).read_bytes()
-        head, line = lines.splitlines(keepends=True)
-        for content, status in ((head + line.replace(b'"version":2', b'"version":9'), 409), (lines, 200)):
-            with (dropped / SECOND).open("r+b") as journal:  # the same file
-                journal.write(content)
-            assert browser.get().status == status
-        assert len(browser.drops("words=a.org/first")) == 1
-        assert len(browser.drops("words=a.org/second")) == 1
+    write(dropped / SECOND, [replace(entry, url="http://a.org/first"), replace(entry, url="http://a.org/second")])
+    lines = (dropped / SECOND).read_bytes()
+    head, line = lines.splitlines(keepends=True)
+    for content, status in ((head + line.replace(b'"version":2', b'"version":9'), 409), (lines, 200)):
+        with (dropped / SECOND).open("r+b") as journal:  # the same file
+            journal.write(content)
+        assert browser.get().status == status
+    assert [len(browser.drops(f"words=a.org/{name}")) for name in ("first", "second")] == [1, 1]
 
 
-def test_a_journal_that_was_replaced_by_a_longer_one_is_read_from_its_beginning(dropped: Path) -> None:
+def test_a_journal_that_was_replaced_by_a_longer_one_is_read_from_its_beginning(
+    dropped: Path, browser: Browser
+) -> None:
     entry = entries_of(dropped / FIRST)[0]
-    with review(dropped.parent, dropped) as browser:
-        (dropped / FIRST).rename(dropped / "rotated")
-        write(dropped / FIRST, [replace(entry, url=f"http://b.org/{number}") for number in range(20)])
-        assert len(browser.drops()) == len(browser.drops("host=b.org")) == 20
-        assert "cannot be read" not in browser.get().text
+    assert browser.drops()
+    (dropped / FIRST).rename(dropped / "rotated")
+    write(dropped / FIRST, [replace(entry, url=f"http://b.org/{number}") for number in range(20)])
+    assert len(browser.drops()) == len(browser.drops("host=b.org")) == 20
+    assert "cannot be read" not in browser.get().text
 
 
-def test_the_list_is_shown_again_where_it_was_left(dropped: Path) -> None:
-    entry = entries_of(dropped / FIRST)[0]
-    write(dropped / FIRST, [replace(entry, url=f"http://b.org/{number}") for number in range(60)])
-    with review(dropped.parent, dropped) as browser:
-        assert "page=1" in browser.drops("page=1")[0]
-        tree: Any = lxml.html.fromstring(browser.get(browser.drops("page=1")[0]).text)
-        (back,) = tree.xpath("//a[@data-key='l']/@href")
-        assert len(browser.drops(back.partition("?")[2])) == 16
+def test_the_list_is_shown_again_where_it_was_left(dropped: Path, browser: Browser) -> None:
+    add(dropped, (f"http://b.org/{number}" for number in range(60)))
+    assert "page=1" in browser.drops("page=1")[0]
+    tree: Any = lxml.html.fromstring(browser.get(browser.drops("page=1")[0]).text)
+    (back,) = tree.xpath("//a[@data-key='l']/@href")
+    assert len(browser.drops(back.partition("?")[2])) == 16
 
 
 # What the buttons do
@@ -234,13 +234,11 @@ def test_buttons_do_what_the_commands_do_and_a_form_that_is_posted_twice_changes
     assert overrides(dropped) == []
 
 
-def test_what_cannot_be_restored_is_said_and_the_answer_stored_all_the_same(dropped: Path) -> None:
-    entry = entries_of(dropped / FIRST)[0]
-    write(dropped / FIRST, [replace(entry, url="http://a.org/sent", request=DroppedRequest("POST", "parse"))])
-    write(dropped / FIRST, [replace(entry, url="http://a.org/marked", event="mark")])
-    with review(dropped.parent, dropped) as browser:
-        refused = browser.press(browser.drops("words=sent")[0], "wrong")
-        assert browser.press(browser.drops("words=marked")[0], "wrong").status == 303
+def test_what_cannot_be_restored_is_said_and_the_answer_stored_all_the_same(dropped: Path, browser: Browser) -> None:
+    add(dropped, ["http://a.org/sent"], request=DroppedRequest("POST", "parse"))
+    add(dropped, ["http://a.org/marked"], event="mark")
+    refused = browser.press(browser.drops("words=sent")[0], "wrong")
+    assert browser.press(browser.drops("words=marked")[0], "wrong").status == 303
     assert refused.status == 409
     assert "it is the response to a POST, and no WARC file has it" in refused.text
     assert (answers(dropped), overrides(dropped)) == ([0, 0], [])
@@ -316,12 +314,10 @@ def test_answers_are_those_that_evaluate_reads_and_a_changed_answer_replaces_the
 
 
 def test_whatever_pages_say_is_shown_as_text(dropped: Path) -> None:
-    entry = entries_of(dropped / FIRST)[0]
     long = "\n".join(f"{HOSTILE} {number}" for number in range(3000)) + "x" * 10_000_000
-    url = f"http://a.org/?{HOSTILE}\u202e"
-    write(dropped / FIRST, [replace(entry, url=url, title=HOSTILE, rule=HOSTILE, spider=HOSTILE, text=pack_text(long))])
-    script = "javascript:alert(1)"
-    write(dropped / FIRST, [replace(entry, url=script, duplicate_of=script, time="2027-01-01T00:00:00.000Z")])
+    url, script = f"http://a.org/?{HOSTILE}\u202e", "javascript:alert(1)"
+    add(dropped, [url], title=HOSTILE, rule=HOSTILE, spider=HOSTILE, text=pack_text(long))
+    add(dropped, [script], duplicate_of=script, time="2027-01-01T00:00:00.000Z")
     check_pages(dropped, {KEPT: article(9)}, journal="", DEDUP_STORE_TEXT=True)
     with review(dropped.parent, dropped) as browser:
         listed = browser.get()
@@ -400,19 +396,15 @@ def test_a_port_that_is_taken_is_named(dropped: Path, browser: Browser) -> None:
     assert f"Port {browser.port} cannot be used" in invoke("review", dropped, "--port", browser.port, status=2).stderr
 
 
-def test_a_page_that_cannot_be_fetched_gets_a_sentence(dropped: Path) -> None:
-    entry = entries_of(dropped / FIRST)[0]
-    write(dropped / FIRST, [replace(entry, url="http://127.0.0.1:1/gone")])
-    with review(dropped.parent, dropped) as browser:
-        reply = browser.press(browser.drops("words=gone")[0], "fetch")
-    assert reply.status == 409
-    assert "http://127.0.0.1:1/gone cannot be fetched" in reply.text
+def test_a_page_that_cannot_be_fetched_gets_a_sentence(dropped: Path, browser: Browser) -> None:
+    add(dropped, ["http://127.0.0.1:1/gone"])
+    reply = browser.press(browser.drops("words=gone")[0], "fetch")
+    assert (reply.status, "http://127.0.0.1:1/gone cannot be fetched" in reply.text) == (409, True)
 
 
 def test_ctrl_c_ends_the_review_while_a_page_is_waited_for(dropped: Path) -> None:
-    entry = entries_of(dropped / FIRST)[0]
     with closing(socket.create_server(("127.0.0.1", 0))) as silent:
-        write(dropped / FIRST, [replace(entry, url=f"http://127.0.0.1:{silent.getsockname()[1]}/")])
+        add(dropped, [f"http://127.0.0.1:{silent.getsockname()[1]}/"])
         with review(dropped.parent, dropped) as browser, ThreadPoolExecutor() as threads:
             pressed = threads.submit(browser.press, browser.drops("host=127.0.0.1")[0], "fetch")
             with silent.accept()[0]:

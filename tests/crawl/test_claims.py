@@ -12,8 +12,8 @@ import pytest
 from crawler_dedup import Config, Decision, Deduplicator, Verdict
 from crawler_dedup.crawl.claims import Claims
 from crawler_dedup.crawl.serveroutages import Outages
-from crawler_dedup.system.channel import Failure
-from tests.support.crawling import Running, Site, article, crawl_pages, html, start_script
+from crawler_dedup.worker.messages import Failure
+from tests.support.crawling import Site, article, crawl_pages, html, start_script
 from tests.support.versions import REACTORS, SCRAPY
 
 
@@ -234,8 +234,6 @@ import os, signal
 from crawler_dedup.middleware import DedupMiddleware
 
 class Spider(Waiting, Walker):
-    interrupts = 1
-
     async def start(self):
         yield self.request("/done")
         yield self.request("/slow", callback=self.slow)
@@ -251,28 +249,19 @@ class Spider(Waiting, Walker):
         session = self.crawler.get_downloader_middleware(DedupMiddleware).session
         while not session.claims._awaited:
             await asyncio.sleep(0.02)
-        for _ in range(self.interrupts):
-            os.kill(os.getpid(), signal.SIGINT)
-            await asyncio.sleep(0.3)
+        os.kill(os.getpid(), signal.SIGINT)
+        await asyncio.sleep(0.3)
         yield seen(response)
 """
 
 
-def interrupted(directory: Path, interrupts: int, **settings: Any) -> Running:
-    """Interrupt a crawl with Ctrl-C: ``/done`` is handled, ``/slow`` is being handled, and a page like it waits."""
+def test_an_interrupted_crawl_finishes_the_pages_that_it_has_begun(tmp_path: Path) -> None:
+    """When it is interrupted, ``/done`` is handled, ``/slow`` is being handled, and a page like that waits."""
     paths = [f"/later/{number}" for number in range(30)]
     pages = {path: html(article(path)) for path in ["/done", "/slow", *paths]}
     pages["/slow/twin"] = html(article("/slow", frame="twin"))
-    source = STOPPED_SPIDER.replace("interrupts = 1", f"interrupts = {interrupts}")
-    settings = {**SETTINGS, "CONCURRENT_REQUESTS": 2, "DOWNLOAD_DELAY": 0.1, **settings}
-    with Site(pages) as site:
-        running = start_script(directory, source, settings, site=site.url, paths=paths)
-        running.log()  # the site must exist until then
-    return running
-
-
-def test_an_interrupted_crawl_finishes_the_pages_that_it_has_begun(tmp_path: Path) -> None:
-    crawl = interrupted(tmp_path, 1).results()["walker"]
+    settings = {**SETTINGS, "CONCURRENT_REQUESTS": 2, "DOWNLOAD_DELAY": 0.1}
+    crawl = crawl_pages(tmp_path, pages, STOPPED_SPIDER, settings, paths=paths)
     assert crawl.stats["finish_reason"] == "shutdown"
     assert {"/done", "/slow"} <= set(crawl.paths())
     assert len(crawl.items) < 2 + 30
@@ -281,14 +270,6 @@ def test_an_interrupted_crawl_finishes_the_pages_that_it_has_begun(tmp_path: Pat
     # Nothing was left behind, and the run ended regularly, so that the grace does not apply.
     assert not list((tmp_path / "index").glob("run-*"))
     assert [verdict_later(tmp_path / "index", path) for path in crawl.paths()] == ["duplicate"] * len(crawl.items)
-
-
-@pytest.mark.parametrize(("grace", "done"), [(60, "new"), (0, "duplicate")])
-def test_pages_that_a_killed_crawl_has_just_settled_count_as_lost(tmp_path: Path, grace: int, done: str) -> None:
-    log = interrupted(tmp_path, 2, DEDUP_GRACE=grace).log()
-    assert "Received SIGINT twice, forcing unclean shutdown" in log
-    assert not (tmp_path / "result.json").exists()
-    assert [verdict_later(tmp_path / "index", path) for path in ("/done", "/slow")] == [done, "new"]
 
 
 IMPATIENT_SPIDER = """

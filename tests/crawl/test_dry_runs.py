@@ -10,38 +10,9 @@ import pytest
 from crawler_dedup import Config, Deduplicator, Verdict
 from tests.support.commandline import invoke, json_lines, printed_text
 from tests.support.crawling import WALK, Crawl, Site, article, html, run_script
-from tests.support.newspaper import ARTICLES, newspaper, stored_articles
 from tests.support.places import Places
 
 MARK = {"DEDUP_ACTION": "mark"}
-LATEST_FIRST = {"SCHEDULER_MEMORY_QUEUE": "scrapy.squeues.LifoMemoryQueue"}  # Scrapy's default
-
-NEWS_SPIDER = """
-from scrapy.linkextractors import LinkExtractor
-from scrapy.spiders import CrawlSpider, Rule
-from tests.support.walker import seen
-
-class Spider(CrawlSpider):
-    name = "news"
-    rules = (Rule(LinkExtractor(allow="/(article|print)/"), callback="parse_item", follow=True), Rule(LinkExtractor()))
-
-    def __init__(self, url):
-        super().__init__()
-        self.start_urls = [url]
-
-    def parse_item(self, response):
-        yield seen(response)
-"""
-
-
-def test_a_crawl_after_a_dry_run_stores_every_article(tmp_path: Path) -> None:
-    with Site({}) as site:
-        site.pages |= newspaper(site)
-        _, dropping = (
-            run_script(tmp_path, NEWS_SPIDER, LATEST_FIRST | action, url=f"{site.url}/") for action in (MARK, {})
-        )
-    assert stored_articles(dropping) == ARTICLES
-    assert dropping.counts()["dropped"] > 0
 
 
 @pytest.fixture(scope="module")

@@ -69,30 +69,13 @@ def test_pages_that_the_gate_skips_are_counted_by_reason_and_pass_untouched(tmp_
         "/flaky": iter([CUT_OFF, html(COPY)]).__next__,
     }
     gate = crawl_pages(tmp_path, pages, GATE_SPIDER, {"ROBOTSTXT_OBEY": True})
-    assert gate.counts("skipped/") == {
-        "asked": 1,
-        "no_callback": 1,
-        "inline": 5,
-        "head": 1,
-        "status": 1,
-        "incomplete": 1,
-        "not_html": 1,
-    }
+    reasons = dict.fromkeys("asked no_callback head status incomplete not_html".split(), 1)
+    assert gate.counts("skipped/") == {**reasons, "inline": 5}
     counts = gate.counts()
     assert (counts["checked"], counts["kept"], counts["unchecked"], counts["dropped"]) == (4, 2, 1, 1)
     assert [drop["url"] for drop in gate.drops] == [gate.item("/original")["url"].replace("original", "without-end")]
     skipped = [(item["path"], item["body"]) for item in gate.items if item["decision"] is None]
-    paths = [
-        "/asked",
-        "/cut-off",
-        "/data.json",
-        "/flaky",
-        "/gone",
-        "/inline",
-        "/inline",
-        "/inline-copied-meta",
-        "/shell",
-    ]
+    paths = "/asked /cut-off /data.json /flaky /gone /inline /inline /inline-copied-meta /shell".split()
     assert sorted(skipped) == sorted([("/head", ""), *((path, COPY) for path in paths)])
     assert sorted(page["path"] for page in gate.handled) == ["/loads-others", "/original", "/shell"]
 

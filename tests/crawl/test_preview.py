@@ -98,49 +98,38 @@ def crawled(tmp_path: Path) -> Path:
     return directory
 
 
-PARSE = ["parse", "--spider", "project"]
-CASES = {  # words of a command, the path of a page, what the filter logs, and whether that is a warning
-    "dedup_action": ([*PARSE, "--meta", '{"dedup_action": "mark"}'], "/copy", ": a crawl would mark it.", False),
-    "dedup_scope": ([*PARSE, "--meta", '{"dedup_scope": "another"}'], "/copy", ": a crawl would let it pass.", False),
-    "dedup_skip": ([*PARSE, "--meta", '{"dedup_skip": true}'], "/copy", "would not check <200 {url}> (asked)", False),
-    "a wrong action": (
-        [*PARSE, "--meta", '{"dedup_action": "burn"}'],
-        "/copy",
-        "no decision about <200 {url}>: ConfigError: ",
-        True,
-    ),
-    "a missing page": (
-        ["fetch", "--spider", "project", "-s", "ROBOTSTXT_OBEY=True"],
-        "/missing",
-        "a crawl would not check <404 {url}> (status)",
-        False,
-    ),
-    "no spider": (
-        ["shell", "-s", "DEDUP_SCOPE=spider", *DECISION],
-        "/copy",
-        "of scope 'spider default'. --spider NAME compares with the pages of that spider",
-        False,
-    ),
-    "a wrong value": (
-        [*PARSE, "-s", "DEDUP_MAX_DISTANCE=8"],
-        "/copy",
-        "DEDUP_MAX_DISTANCE = '8' is not allowed; it takes 0 to 7.",
-        True,
-    ),
-    "a directory that is none": ([*PARSE, "-s", "DEDUP_DIR=/dev/null"], "/copy", "/dev/null cannot be opened", True),
+CASES = {  # options of the command "parse", the path of a page, and what the filter logs
+    "dedup_action": ('--meta {"dedup_action":"mark"}', "/copy", ": a crawl would mark it."),
+    "dedup_scope": ('--meta {"dedup_scope":"another"}', "/copy", ": a crawl would let it pass."),
+    "dedup_skip": ('--meta {"dedup_skip":true}', "/copy", "would not check <200 {url}> (asked)"),
+    "a missing page": ("-s ROBOTSTXT_OBEY=True", "/missing", "a crawl would not check <404 {url}> (status)"),
+}
+WRONG = {
+    "an action": ('--meta {"dedup_action":"burn"}', "/copy", "no decision about <200 {url}>: ConfigError: "),
+    "a value": ("-s DEDUP_MAX_DISTANCE=8", "/copy", "DEDUP_MAX_DISTANCE = '8' is not allowed; it takes 0 to 7."),
+    "a directory that is none": ("-s DEDUP_DIR=/dev/null", "/copy", "/dev/null cannot be opened"),
 }
 
 
-@pytest.mark.parametrize("case", list(CASES))
+@pytest.mark.parametrize("case", [*CASES, *WRONG])
 def test_the_page_passes_and_the_log_says_what_a_crawl_would_do_or_what_is_wrong(crawled: Path, case: str) -> None:
-    command, path, sentence, is_warning = CASES[case]
+    options, path, sentence = {**CASES, **WRONG}[case]
     with Site(PAGES) as site:
-        done = run_scrapy(crawled, *command, f"{site.url}{path}")
+        done = run_scrapy(crawled, "parse", "--spider", "project", *options.split(), f"{site.url}{path}")
     assert sentence.format(url=f"{site.url}{path}") in done.stdout
     warnings = [line for line in done.stdout.splitlines() if "WARNING: " in line and "crawler_dedup" in line]
-    assert len(warnings) == is_warning
+    assert len(warnings) == (case in WRONG)
     assert "Traceback" not in done.stdout
-    assert command[0] != "parse" or "'title': 'Article page'" in done.stdout
+    assert path == "/missing" or "'title': 'Article page'" in done.stdout
+    assert done.returncode == 0
+
+
+def test_without_a_spider_the_scope_is_that_of_the_default_one_and_the_log_says_how_to_name_another(
+    crawled: Path,
+) -> None:
+    with Site(PAGES) as site:
+        done = run_scrapy(crawled, "shell", "-s", "DEDUP_SCOPE=spider", *DECISION, f"{site.url}/copy")
+    assert "of scope 'spider default'. --spider NAME compares with the pages of that spider" in done.stdout
     assert done.returncode == 0
 
 

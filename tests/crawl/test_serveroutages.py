@@ -21,9 +21,8 @@ from crawler_dedup.crawl.claims import Claims, Question
 from crawler_dedup.crawl.serveroutages import Outages
 from crawler_dedup.decision import BEING_HANDLED
 from crawler_dedup.errors import ConnectionLost
-from crawler_dedup.system.channel import Failure
 from crawler_dedup.system.extras import has_extra
-from crawler_dedup.worker.messages import Checked, DecideAgain
+from crawler_dedup.worker.messages import Checked, DecideAgain, Failure
 from tests.support.crawling import Page, Site, acting, article, html, run_scrapy, run_script, start_script
 from tests.support.projects import ADDON, PAGES, project
 from tests.support.servers import Server, serving

@@ -30,46 +30,43 @@ def __getattr__(name):
         raise NotConfigured("no database")
     raise AttributeError(name)
 """
-WRONG = {
+WRONG = {  # settings beside the add-on, and what is logged
     "a value that is not allowed": (
-        ADDON + "DEDUP_MAX_DISTANCE = 8",
+        "DEDUP_MAX_DISTANCE = 8",
         "DEDUP_MAX_DISTANCE = 8 is not allowed; it takes 0 to 7.",
     ),
     "only the downloader middleware": (
-        f"DOWNLOADER_MIDDLEWARES = {{{DOWNLOADER!r}: 40}}",
+        f"ADDONS = {{}}\nDOWNLOADER_MIDDLEWARES = {{{DOWNLOADER!r}: 40}}",
         f"crawler-dedup needs both its middlewares, but SPIDER_MIDDLEWARES lacks {SPIDER}.",
     ),
     "the add-on without the downloader middleware": (
-        f"{ADDON}DOWNLOADER_MIDDLEWARES = {{{DOWNLOADER!r}: None}}",
+        f"DOWNLOADER_MIDDLEWARES = {{{DOWNLOADER!r}: None}}",
         f"crawler-dedup needs both its middlewares, but DOWNLOADER_MIDDLEWARES lacks {DOWNLOADER}.",
     ),
     "another reactor": (
-        ADDON + "TWISTED_REACTOR = 'twisted.internet.selectreactor.SelectReactor'",
+        "TWISTED_REACTOR = 'twisted.internet.selectreactor.SelectReactor'",
         "crawler-dedup needs the asyncio reactor, Scrapy's default, or TWISTED_REACTOR_ENABLED = False;"
         " TWISTED_REACTOR is 'twisted.internet.selectreactor.SelectReactor'.",
     ),
     "a scope that is not configured": (
-        ADDON + "DEDUP_SCOPE = 'project_settings.lacking'\n" + LACKING,
+        f"DEDUP_SCOPE = 'project_settings.lacking'\n{LACKING}",
         "DEDUP_SCOPE = 'project_settings.lacking' cannot be imported: no database",
     ),
     "a middleware that is not configured, beside the add-on": (
-        ADDON + "DOWNLOADER_MIDDLEWARES = {'project_settings.lacking': 1}\n" + LACKING,
+        f"DOWNLOADER_MIDDLEWARES = {{'project_settings.lacking': 1}}\n{LACKING}",
         "crawler-dedup is switched on, but something that it uses is not configured: no database.",
     ),
-    "a lexicon that cannot be read": (
-        ADDON + "DEDUP_SCHEME = 'imatch lexicon=none'",
-        "The lexicon none cannot be read: ",
-    ),
+    "a lexicon that cannot be read": ("DEDUP_SCHEME = 'imatch lexicon=none'", "The lexicon none cannot be read: "),
     "a server without the extra": (
-        ADDON + "import sys\nsys.modules['redis'] = None\nDEDUP_PROCESSES = 0\nDEDUP_INDEX = 'redis://127.0.0.1:1/'",
+        "import sys\nsys.modules['redis'] = None\nDEDUP_PROCESSES = 0\nDEDUP_INDEX = 'redis://127.0.0.1:1/'",
         "(redis): install crawler-dedup with the extra redis",
     ),
     "an interpreter that is not there": (
-        ADDON + "import sys\nsys.executable = '/missing/python'",
+        "import sys\nsys.executable = '/missing/python'",
         "The crawl does not start: No worker process can be started: [Errno 2]",
     ),
     "a data directory that cannot be created": (
-        ADDON + "import pathlib\npathlib.Path('.scrapy').symlink_to('/proc/none')",
+        "import pathlib\npathlib.Path('.scrapy').symlink_to('/proc/none')",
         "DEDUP_DIR = 'dedup' is relative to the data directory of the Scrapy project",
     ),
 }
@@ -79,7 +76,7 @@ WRONG = {
 def test_what_is_wrong_stops_the_crawl_with_a_sentence_before_the_first_page(tmp_path: Path, wrong: str) -> None:
     settings, sentence = WRONG[wrong]
     with Site(PAGES) as site:
-        done = run_scrapy(project(tmp_path, site, settings), "crawl", "project")
+        done = run_scrapy(project(tmp_path, site, ADDON + settings), "crawl", "project")
         assert site.asked == []
     assert not (index_of(tmp_path) / "data.mdb").exists()
     (line,) = (line for line in done.stdout.splitlines() if sentence in line)

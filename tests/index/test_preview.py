@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 from collections.abc import Iterator
 from contextlib import closing
@@ -14,7 +13,7 @@ import pytest
 
 from crawler_dedup import Config, Decision, IndexUnusable, SignedPage, Verdict
 from crawler_dedup.decision import BEING_HANDLED
-from crawler_dedup.errors import IndexDamaged, IndexMissing
+from crawler_dedup.errors import IndexMissing
 from crawler_dedup.index.decider import RunContext
 from crawler_dedup.index.index import Index
 from crawler_dedup.index.lmdb import locks
@@ -29,7 +28,6 @@ from tests.support.crawling import article
 from tests.support.indexing import (
     SPEC,
     ByDistance,
-    open_backend,
     open_store,
     page,
     run,
@@ -39,12 +37,6 @@ from tests.support.indexing import (
 from tests.support.places import Places
 
 MATCHER = ByDistance()
-
-
-@pytest.fixture
-def backend(places: Places) -> Iterator[Index]:
-    with closing(open_backend(places())) as opened:
-        yield opened
 
 
 @pytest.fixture
@@ -174,17 +166,6 @@ def test_a_copy_of_the_data_file_alone_can_be_read(store: DirectoryIndex, tmp_pa
     shutil.copy(tmp_path / "index" / "data.mdb", tmp_path / "copy")
     assert read_look(tmp_path / "copy", page(2, 5)).verdict is Verdict.DUPLICATE
     assert [path.name for path in (tmp_path / "copy").iterdir()] == ["data.mdb"]
-
-
-def test_a_truncated_data_file_is_an_error(store: DirectoryIndex, tmp_path: Path) -> None:
-    store.offer([page(number, 1 << number) for number in range(64)], ByDistance(0)).result()
-    store.close()
-    data = tmp_path / "index" / "data.mdb"
-    size = data.stat().st_size
-    for shorter in (size // 2, 3 * 4096):  # part of the last transaction, and of earlier ones
-        os.truncate(data, shorter)
-        with pytest.raises(IndexDamaged, match="Use an earlier export or copy"):
-            read_look(tmp_path / "index", page(2, 5))
 
 
 # An index that another process makes larger

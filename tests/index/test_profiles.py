@@ -29,8 +29,7 @@ from crawler_dedup.rules.sites import decode_profile, trim
 from crawler_dedup.system.callbacks import ignore_progress
 from crawler_dedup.transfer import Export, write_export
 from tests.support.crawling import article
-from tests.support.indexing import FILING, ByDistance, open_backend, open_store
-from tests.support.places import Places
+from tests.support.indexing import FILING, ByDistance, open_store
 from tests.support.signedpages import block, hash_of
 from tests.support.verification import verify
 
@@ -80,13 +79,6 @@ def store(tmp_path: Path) -> Iterable[DirectoryIndex]:
 
 
 # What teaches
-
-
-@pytest.fixture
-def backend(places: Places) -> Iterable[Index]:
-    """Open an index on every backend in turn."""
-    with closing(open_backend(places())) as opened:
-        yield opened
 
 
 def test_a_site_is_known_by_its_first_snapshot_after_eight_pages(backend: Index) -> None:

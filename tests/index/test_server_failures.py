@@ -16,7 +16,7 @@ import pytest
 
 from crawler_dedup import Config, Deduplicator, IndexUnusable, Verdict
 from crawler_dedup.decision import BEING_HANDLED
-from crawler_dedup.errors import ConnectionLost, IndexDamaged, IndexGone
+from crawler_dedup.errors import ConnectionLost, IndexDamaged
 from crawler_dedup.index.decider import RunContext
 from crawler_dedup.index.index import Index
 from crawler_dedup.index.location import ServerAddress, find_location
@@ -348,17 +348,6 @@ def test_a_full_server_fails_offers_and_keeps_what_was_filed(tmp_path: Path) -> 
         server.run("CONFIG", "SET", "maxmemory", "0")
         assert verify(store, ByDistance(0)) == []
         assert store.offer([page(-1, 5)], ByDistance(0)).result()[0].verdict is Verdict.NEW
-
-
-def test_a_flushed_index_is_gone_and_is_created_again(address: ServerAddress, server: Server) -> None:
-    with Deduplicator.open(server.url(), CONFIG) as run:
-        assert check(run, 1) == "new"
-        server.empty()
-        with pytest.raises(IndexGone):
-            check(run, 2)
-        with Deduplicator.open(server.url(), CONFIG) as other:
-            assert check(other, 2) == "new"
-            assert (len(other), run.run != other.run) == (1, True)
 
 
 def test_ending_a_claim_of_an_earlier_opening_does_not_end_one_of_a_later_opening(

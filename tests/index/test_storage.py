@@ -189,7 +189,6 @@ def compare(storage: Storage, model: Model) -> None:
     assert storage.count_records() == sum(table == RECORDS for table, _ in model.rows)
     for (filed_in, scope, key), bucket in list(model.buckets.items()):
         assert storage.read_buckets(filed_in, scope, [key], None).tolist() == bucket
-        assert storage.read_bucket(filed_in, scope, key) == b"".join(number.to_bytes(8, "little") for number in bucket)
         assert storage.read_buckets(filed_in, scope, [key, key], 1).tolist() == 2 * bucket[: limit_payloads(1)]
         assert storage.read_buckets(filed_in, scope, [key], 252).tolist() == bucket[: limit_payloads(252)]
     if isinstance(storage, DirectoryStorage):

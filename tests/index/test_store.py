@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing
 from dataclasses import replace
@@ -58,13 +58,6 @@ def make_coarse(reference_of: Callable[..., int]) -> Callable[..., int]:
     return lambda *asked: reference_of(*asked) & (1 << 24 | 3)
 
 
-@pytest.fixture
-def store(places: Places) -> Iterator[Index]:
-    opened = open_backend(places())
-    yield opened
-    opened.close()
-
-
 @settings(max_examples=examples(80), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     distances=st.integers(0, MAX_DISTANCE),
@@ -118,17 +111,23 @@ def test_pages_are_decided_as_by_a_comparison_with_all_kept_pages(
         assert verify(stores[0], matcher) == []
 
 
-def test_a_signature_stays_as_long_as_another_page_has_it(store: Index) -> None:
-    store.offer([page(1, 5), page(2, 5)], Never()).result()
-    assert release(store, 1)
-    assert store.offer([page(3, 5)], ByDistance()).result()[0].duplicate_of == "http://example.com/2"
-    assert release(store, 2)
-    assert store.offer([page(4, 5)], ByDistance()).result()[0].verdict is Verdict.NEW
+def test_the_nearest_page_is_named_first(backend: Index) -> None:
+    backend.offer([page(1, 0), page(2, 0b11111 << 20)], ByDistance(3)).result()
+    decision = backend.offer([page(3, 0b1111 << 20)], ByDistance(5)).result()[0]
+    assert decision.duplicate_of == "http://example.com/2"
 
 
-def test_the_number_of_representatives_of_a_spike_is_bounded(store: Index) -> None:
+def test_a_signature_stays_as_long_as_another_page_has_it(backend: Index) -> None:
+    backend.offer([page(1, 5), page(2, 5)], Never()).result()
+    assert release(backend, 1)
+    assert backend.offer([page(3, 5)], ByDistance()).result()[0].duplicate_of == "http://example.com/2"
+    assert release(backend, 2)
+    assert backend.offer([page(4, 5)], ByDistance()).result()[0].verdict is Verdict.NEW
+
+
+def test_the_number_of_representatives_of_a_spike_is_bounded(backend: Index) -> None:
     many = MAX_REPRESENTATIVES + 10
-    decisions = store.offer([page(number, 5) for number in range(many)], Never()).result()
+    decisions = backend.offer([page(number, 5) for number in range(many)], Never()).result()
     assert all(decision.verdict is Verdict.NEW for decision in decisions)
     compared: list[str] = []
 
@@ -137,9 +136,9 @@ def test_the_number_of_representatives_of_a_spike_is_bounded(store: Index) -> No
             compared.append(kept.key)
             return None
 
-    store.offer([page(many, 5)], Counting()).result()
+    backend.offer([page(many, 5)], Counting()).result()
     assert len(compared) == MAX_REPRESENTATIVES
-    assert store.offer([page(many - 1, 5)], ByDistance()).result()[0].verdict is Verdict.UNCHANGED
+    assert backend.offer([page(many - 1, 5)], ByDistance()).result()[0].verdict is Verdict.UNCHANGED
 
 
 SPIKE = MAX_REPRESENTATIVES + 8
@@ -173,34 +172,36 @@ def representatives(store: Index) -> dict[int, bool]:
     ids=["nothing", "forget one", "forget first and last", "forget all", "release", "change", "change one beyond"],
 )
 def test_a_spike_stays_sound_after_every_change(
-    store: Index, happens: Callable[[Index], object], removed: Sequence[int]
+    backend: Index, happens: Callable[[Index], object], removed: Sequence[int]
 ) -> None:
-    store.offer([page(number, 5) for number in range(SPIKE)], Never()).result()
+    backend.offer([page(number, 5) for number in range(SPIKE)], Never()).result()
     expected = {number: number < MAX_REPRESENTATIVES for number in range(SPIKE)}
-    assert representatives(store) == expected
-    happens(store)
+    assert representatives(backend) == expected
+    happens(backend)
     remaining = {number: is_representative for number, is_representative in expected.items() if number not in removed}
     assert {
-        number: is_representative for number, is_representative in representatives(store).items() if number in remaining
+        number: is_representative
+        for number, is_representative in representatives(backend).items()
+        if number in remaining
     } == remaining
-    assert verify(store, ByDistance()) == []
+    assert verify(backend, ByDistance()) == []
 
 
-def test_if_all_representatives_are_forgotten_the_next_page_becomes_one(store: Index) -> None:
-    store.offer([page(number, 5) for number in range(SPIKE)], Never()).result()
-    forget(store, range(MAX_REPRESENTATIVES))
-    first, second = store.offer([page(100, 5), page(101, 5)], ByDistance()).result()
+def test_if_all_representatives_are_forgotten_the_next_page_becomes_one(backend: Index) -> None:
+    backend.offer([page(number, 5) for number in range(SPIKE)], Never()).result()
+    forget(backend, range(MAX_REPRESENTATIVES))
+    first, second = backend.offer([page(100, 5), page(101, 5)], ByDistance()).result()
     assert (first.verdict, second.duplicate_of) == (Verdict.NEW, "http://example.com/100")
-    assert representatives(store)[100]
-    assert verify(store, ByDistance()) == []
+    assert representatives(backend)[100]
+    assert verify(backend, ByDistance()) == []
 
 
-def test_spikes_of_many_pages_are_merged_completely(store: Index, places: Places) -> None:
+def test_spikes_of_many_pages_are_merged_completely(backend: Index, places: Places) -> None:
     for number, signature in enumerate(uniform(1, 10)):
-        store.offer([page(place * 10 + number, signature) for place in range(SPIKE + 10)], Never()).result()
-    forget(store, range(200))
-    before = representatives(store)
-    records = list(store.records())
+        backend.offer([page(place * 10 + number, signature) for place in range(SPIKE + 10)], Never()).result()
+    forget(backend, range(200))
+    before = representatives(backend)
+    records = list(backend.records())
     merged = open_backend(places("other"))
     assert merged.merge(records, ByDistance()) == len(records) == 10 * (SPIKE - 10)
     assert False in before.values()
@@ -209,7 +210,7 @@ def test_spikes_of_many_pages_are_merged_completely(store: Index, places: Places
     merged.close()
 
 
-def test_at_most_so_many_pages_are_compared(store: Index) -> None:
+def test_at_most_so_many_pages_are_compared(backend: Index) -> None:
     class Everything(Never):
         compared = 0
 
@@ -221,27 +222,27 @@ def test_at_most_so_many_pages_are_compared(store: Index) -> None:
             return None
 
     matcher, many = Everything(), MAX_COMPARED + 200
-    store.offer([page(number, number) for number in range(many)], Never()).result()
-    store.offer([page(many, many)], matcher).result()
+    backend.offer([page(number, number) for number in range(many)], Never()).result()
+    backend.offer([page(many, many)], matcher).result()
     assert matcher.compared == MAX_COMPARED
 
 
-def test_an_unfit_page_is_not_filed(store: Index) -> None:
+def test_an_unfit_page_is_not_filed(backend: Index) -> None:
     unfit = SignedPage("1", "u", "", unsigned="too many bytes")
-    for decision in (store.preview(unfit, ByDistance()), store.offer([unfit], ByDistance()).result()[0]):
+    for decision in (backend.preview(unfit, ByDistance()), backend.offer([unfit], ByDistance()).result()[0]):
         assert (decision.verdict, decision.reason) == (Verdict.UNCHECKED, "too many bytes")
-    assert len(store) == 0
+    assert len(backend) == 0
 
 
-def test_the_index_keeps_the_fields_of_a_page_that_the_matcher_leaves(store: Index) -> None:
+def test_the_index_keeps_the_fields_of_a_page_that_the_matcher_leaves(backend: Index) -> None:
     class Sparing(ByDistance):
         def trim(self, page: SignedPage) -> SignedPage:
             return msgspec.structs.replace(page, title="")
 
     given = [msgspec.structs.replace(page(1, signature), title="Steeping") for signature in (0, 2**64 - 1)]
     for offered_page, verdict in zip(given, ("new", "changed"), strict=True):
-        assert store.offer([offered_page], Sparing()).result()[0].verdict == verdict
-        (record,) = store.records()
+        assert backend.offer([offered_page], Sparing()).result()[0].verdict == verdict
+        (record,) = backend.records()
         assert record.page == msgspec.structs.replace(offered_page, title="", key=shorten_key(offered_page.key))
 
 

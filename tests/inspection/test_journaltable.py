@@ -14,7 +14,6 @@ from crawler_dedup.journal import reader
 from crawler_dedup.journal.entry import VERSION, Entry, Event, parse_time
 from crawler_dedup.journal.reader import Journals, RunPeriods
 from tests.support.commandline import FIRST, SECOND, write
-from tests.support.crawling import WALK, Site, article, html, run_script
 
 
 def entry(url: str, kept: str = "http://a.org/kept", event: Event = "drop", **fields: str) -> Entry:
@@ -173,15 +172,3 @@ def test_if_there_are_too_many_runs_the_latest_are_known(monkeypatch: pytest.Mon
         many.note(f"{number:08x}", 1 + (number * 7) % 1000)
     assert len(many) <= 20
     assert many.latest == f"{857:08x}"  # 857 × 7 = 5,999
-
-
-def test_each_crawl_names_its_run_in_the_journal(tmp_path: Path) -> None:
-    numbers = []
-    with Site({"/": html(article("one"))}) as site:
-        for _ in range(2):  # the second one has nothing to drop
-            done = run_script(tmp_path, WALK, {"DEDUP_DIR": str(tmp_path / "index")}, site=site.url, paths=["/"])
-            (line,) = done.lines("INFO", "run ")
-            numbers.append(line.split("run ")[1][:8])
-    runs = find_runs(tmp_path / "index")
-    assert [(run, period.spiders) for run, period in runs.in_order()] == [(run, {"walker"}) for run in numbers]
-    assert runs.latest == numbers[1]

@@ -165,7 +165,6 @@ _OPEN = """
         "remove": lambda: index.remove(5),
         "query": lambda: index.query(5),
         "held": index.held,
-        "figures": index.environment.measure,
         "header": index.environment.stored_header,
     }
 """

@@ -12,7 +12,7 @@ from lxml import html
 
 from crawler_dedup import Config
 from crawler_dedup.index.opening import open_index
-from crawler_dedup.inspection.comparison import find_fetched_lacks, find_sites_then
+from crawler_dedup.inspection.comparison import find_drop_lacks, find_sites_then
 from crawler_dedup.signing.signer import Signer, config_from_spec
 from tests.support.commandline import entries_of
 from tests.support.crawling import SITE_SPIDER, run_script
@@ -74,7 +74,7 @@ def test_each_line_that_only_a_dropped_page_of_a_real_site_shows_is_named_with_a
         for drop in (entry for path in index.glob("*.jsonl") for entry in entries_of(path)):
             if drop.is_duplicate:
                 new, kept = (saved(tmp_path / "sites" / page_id(SITE, url)) for url in (drop.url, drop.duplicate_of))
-                lacks = find_fetched_lacks(drop, new, kept, signer, find_sites_then(pages, drop))
+                lacks = find_drop_lacks(drop, new, kept, signer, find_sites_then(pages, drop))
                 texts = "\n".join(fold(lack.text) for lack in lacks)
                 only_new = shown_lines(new) - shown_lines(kept)
                 unnamed += [(drop.url, line) for line in sorted(only_new) if line not in texts]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,7 +13,6 @@ from tests.support.crawling import Answer, Site, article, html
 from tests.support.data import served
 from tests.support.killed import Job, Stored, Trial, compare, try_stops
 from tests.support.places import Places
-from tests.support.servers import Server
 
 BIGRAMS = {"DEDUP_TOKENIZER": "bigrams"}
 RJIEBA = {"DEDUP_TOKENIZER": "rjieba"}
@@ -39,22 +38,12 @@ def tree(path: str = "/", depth: int = 3) -> dict[str, Answer]:
     return pages
 
 
-def stop_again_and_again(
-    url: str,
-    folder: Path,
-    settings: Mapping[str, object],
-    stops: int,
-    *,
-    new_addresses: bool = True,
-    stop: signal.Signals = signal.SIGKILL,
-    server: Server | None = None,
-) -> Trial:
-    resumes = stop == signal.SIGINT
-    undisturbed = Job(url, folder / "undisturbed", settings, new_addresses, server=server)
+def stop_again_and_again(job: Job, stops: int, stop: signal.Signals = signal.SIGKILL) -> Trial:
+    undisturbed = replace(job, folder=job.folder / "undisturbed")
     done = undisturbed.run()
     assert done.reason == "finished"
-    job = Job(url, folder / "stopped", settings, new_addresses, resumes, server)
-    return try_stops(job, undisturbed, stops=stops, seconds=done.seconds, seed=stops, stop=stop)
+    stopped = replace(job, folder=job.folder / "stopped", resumes=stop == signal.SIGINT)
+    return try_stops(stopped, undisturbed, stops=stops, seconds=done.seconds, seed=stops, stop=stop)
 
 
 @ON_EACH
@@ -62,14 +51,14 @@ def test_three_kills_lose_nothing(tmp_path: Path, places: Places) -> None:
     # After a kill every page has another address, so that records of dead runs decide what is stored.
     settings = {**BIGRAMS, "DEDUP_GRACE": 0}
     with Site(twins(12, visits=6)) as site:
-        done = stop_again_and_again(f"{site.url}/", tmp_path, settings, 3, server=places.server)
+        done = stop_again_and_again(Job(f"{site.url}/", tmp_path, settings, True, server=places.server), 3)
     assert done.stops == 3
     assert done.lost == []
 
 
 def test_an_interrupt_of_a_crawl_with_jobdir_loses_nothing(tmp_path: Path) -> None:
     with Site(tree()) as site:
-        done = stop_again_and_again(f"{site.url}/", tmp_path, BIGRAMS, 1, new_addresses=False, stop=signal.SIGINT)
+        done = stop_again_and_again(Job(f"{site.url}/", tmp_path, BIGRAMS), 1, signal.SIGINT)
     assert done.stops == 1
     assert done.lost == []
 
@@ -93,8 +82,9 @@ def test_a_page_that_no_stored_page_covers_is_reported_as_lost() -> None:
 @pytest.mark.parametrize("grace", [60, 1, 0])
 def test_thirty_kills_lose_nothing(tmp_path: Path, places: Places, grace: int, new_addresses: bool) -> None:
     with served("gopl-zh-2024") as origin:
-        url, settings = f"{origin}/_all.html", {**RJIEBA, "DEDUP_GRACE": grace}
-        done = stop_again_and_again(url, tmp_path, settings, 30, new_addresses=new_addresses, server=places.server)
+        settings = {**RJIEBA, "DEDUP_GRACE": grace}
+        job = Job(f"{origin}/_all.html", tmp_path, settings, new_addresses, server=places.server)
+        done = stop_again_and_again(job, 30)
     assert done.stops == 30
     assert done.lost == []
 
@@ -103,7 +93,6 @@ def test_thirty_kills_lose_nothing(tmp_path: Path, places: Places, grace: int, n
 @pytest.mark.usefixtures("data")
 def test_twenty_interrupts_of_a_crawl_with_jobdir_lose_nothing(tmp_path: Path) -> None:
     with served("debian-faq") as origin:
-        url = f"{origin}/_all.html"
-        done = stop_again_and_again(url, tmp_path, RJIEBA, 20, new_addresses=False, stop=signal.SIGINT)
+        done = stop_again_and_again(Job(f"{origin}/_all.html", tmp_path, RJIEBA), 20, signal.SIGINT)
     assert done.stops == 20
     assert done.lost == []

@@ -62,3 +62,27 @@ def test_a_list_that_only_one_page_shows_counts_below_a_heading_of_the_site(craw
     get_known(crawl, comments)
     assert crawl.check("/tea?page=2", story("tea", below=comments(PAGES))).verdict is Verdict.NEW
     assert crawl.check("/tea", story("tea", below=comments(PAGES))).verdict is Verdict.CHANGED
+
+
+def articles(period: int) -> str:
+    """Return a list of the latest articles, each with its date."""
+    titles = [
+        (" ".join(words(("article", period, place), 4)), f"{place + 1} May {2020 + period}") for place in range(5)
+    ]
+    lines = "".join(f"<p><a href=/about/{title[:5]}>{title}</a></p><p>{date}</p>" for title, date in titles)
+    return f"<h2>Latest articles</h2><div>{lines}</div>"
+
+
+def table(period: int) -> str:
+    """Return a table of the same places with other numbers in each period."""
+    return "".join(
+        f"<p><a href=/place/{place}>Harbour {place}</a></p><p>{9 * period + place} boats</p>" for place in range(5)
+    )
+
+
+@pytest.mark.parametrize(("column", "verdict"), [(articles, Verdict.DUPLICATE), (table, Verdict.NEW)])
+def test_the_values_of_a_list_count_only_if_the_kept_page_has_its_links(
+    crawl: Crawl, column: Column, verdict: Verdict
+) -> None:
+    get_known(crawl, lambda period: column(period % 2))
+    assert crawl.check("/tea?later", story("tea", below=column(1))).verdict is verdict

@@ -11,7 +11,7 @@ import pytest
 from scrapy.http import HtmlResponse
 
 from crawler_dedup import Config, Deduplicator, SignedPage
-from crawler_dedup.crawl.text import declared_encoding
+from crawler_dedup.crawl.gate import declared_encoding
 from crawler_dedup.signedpage import PageKind
 from crawler_dedup.signing.parsing import parse
 from crawler_dedup.signing.signer import BEHAVIOUR, Signer

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tests.support.crawling import Crawl, Page, Site, html, paragraphs, words
+from tests.support.crawling import Page, Site, html, paragraphs, words
 
 ARTICLES = set(range(12))
 _PER_PAGE = 5
@@ -33,11 +33,6 @@ def newspaper(site: Site) -> dict[str, Page]:
         links = [f"/article/{number}?from={tag}" for number in sorted(ARTICLES) if number % 3 == place]
         pages[f"/tag/{tag}"] = html(_page(f"Stories about {tag}", _list(links)))
     return pages
-
-
-def stored_articles(crawl: Crawl) -> set[int]:
-    """Return the articles whose whole text is in an item of *crawl*."""
-    return {number for number in ARTICLES if any(_text(number) in item["body"] for item in crawl.items)}
 
 
 def _title(number: int) -> str:

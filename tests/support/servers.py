@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -62,25 +63,24 @@ class Server:
             except OSError:
                 return False
 
-    def run(self, *words: str | bytes) -> object:
-        """Run a command of the server, and return its reply."""
+    def _client(self) -> Any:
         import redis
 
-        with redis.Redis(unix_socket_path=str(self.socket)) as client:
+        return redis.Redis(unix_socket_path=str(self.socket))
+
+    def run(self, *words: str | bytes) -> object:
+        """Run a command of the server, and return its reply."""
+        with self._client() as client:
             return client.execute_command(*words)
 
     def key_names(self, pattern: str = "*") -> list[bytes]:
         """Return the names of the keys that match *pattern*."""
-        import redis
-
-        with redis.Redis(unix_socket_path=str(self.socket)) as client:
+        with self._client() as client:
             return list(client.keys(pattern))
 
     def info(self, section: str) -> dict[str, object]:
         """Return the reply to ``INFO``."""
-        import redis
-
-        with redis.Redis(unix_socket_path=str(self.socket)) as client:
+        with self._client() as client:
             return dict(client.info(section))
 
     def empty(self) -> None:

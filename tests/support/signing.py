@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,9 @@ class Log:
 
     def log(self, level: int, message: str, *args: object) -> None:
         self.lines.append(message % args)
+
+    def warn(self, message: str, *args: object) -> None:
+        self.log(logging.WARNING, message, *args)
 
     def log_throttled(self, kind: str, level: int, message: str, *args: object) -> None:
         self.log(level, message, *args)

@@ -13,8 +13,7 @@ import pytest
 from crawler_dedup import Config, Decision, Deduplicator, SignedPage
 from crawler_dedup.index.profiles import Snapshot
 from crawler_dedup.rules.matcher import RuleMatcher
-from crawler_dedup.system.channel import Failure
-from crawler_dedup.worker.messages import SETTINGS, Answer, Checked, CheckPage, Message, Start
+from crawler_dedup.worker.messages import SETTINGS, Answer, Checked, CheckPage, Failure, Message, Start
 from crawler_dedup.worker.worker import Worker
 from tests.support.crawling import article
 

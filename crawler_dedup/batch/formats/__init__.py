@@ -13,7 +13,7 @@ from crawler_dedup.errors import DedupError
 _PACKED = {"warc": "warc", "jsonl": "jsonl", "ndjson": "jsonl"}
 _SUFFIXES = {
     **{f".{name}{packing}": kind for name, kind in _PACKED.items() for packing in ("", ".gz", ".zst")},
-    ".wacz": "wacz",
+    ".wacz": "warc",
     ".parquet": "parquet",
 }
 
@@ -72,8 +72,7 @@ class Format(Protocol):
             added: the columns.
 
         Raises:
-            DedupError: the input can get no columns, or it is damaged and its format has no parts that could be skipped;
-                or files of its format are only read.
+            DedupError: the input can get no columns, or it is damaged and its format has no parts that could be skipped.
         """
 
     def count_records(self, path: Path) -> int:

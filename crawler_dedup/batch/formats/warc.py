@@ -1,4 +1,4 @@
-"""WARC files (ISO 28500): the pages among their records, and copies of files.
+"""WARC files (ISO 28500), also in WACZ files: the pages among their records, and copies of files.
 
 In a copy, a response that is left out is replaced by a ``metadata`` record, which names its representative. It is no
 ``revisit`` record, because a reader would show the other page in its place.
@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import IO, Any
+from zipfile import ZipFile
 
 from fastwarc.warc import WarcRecord, WarcRecordType
 from w3lib.encoding import http_content_type_encoding
@@ -33,6 +34,7 @@ from crawler_dedup.system.processes import raise_if_stopped
 
 _OTHER_TYPES = ("warcinfo", "request", "metadata", "revisit", "continuation")
 _STORED_TYPES = ("resource", "conversion")
+_ZIP_MAGIC, _FOLDER, _SUFFIXES = b"PK\3\4", "archive/", (".warc", ".warc.gz")  # of WACZ files
 _NO_PAGES = ("urn:", "about:", "dns:", "metadata:")  # addresses of records that describe a crawl
 _PIECE = 1 << 20
 _FIRST_LINE = re.compile(rb"WARC/(?:1\.[01]|0\.1[78])[ \t]*\r\n")
@@ -45,9 +47,32 @@ _WITH_ADDRESS = ("response", "request", "revisit")
 
 
 def read_pages(path: Path, columns: Columns, max_bytes: int) -> Iterator[InputPage | PassedOver]:
-    """Yield the pages of a file: responses with status 200 and HTML, which a crawl checks, too, and stored HTML or text."""
+    """Yield the pages of a file: responses with status 200 and HTML, which a crawl checks, too, and stored HTML or text.
+
+    Of a WACZ file (Web Archive Collection Zipped, version 1.1.1), these are the pages of each WARC file in turn.
+    """
     with path.open("rb") as file:
-        yield from read_stream(file, 0, str(path), columns, max_bytes)
+        if not _is_archive(file):
+            yield from read_stream(file, 0, str(path), columns, max_bytes)
+            return
+        number = 0
+        try:
+            with ZipFile(file) as archive:
+                for name in archive.namelist():
+                    if name.startswith(_FOLDER) and name.lower().endswith(_SUFFIXES):
+                        with archive.open(name) as part:
+                            for record in read_stream(part, number, f"{path}/{name}", columns, max_bytes):
+                                yield record
+                                number = record.record + 1
+        except (*DAMAGE, NotImplementedError, RuntimeError):  # the last: a part is encrypted
+            yield PassedOver(number, REST_IS_DAMAGED, str(path), is_bad=True)
+
+
+def _is_archive(file: IO[bytes]) -> bool:
+    """Return whether *file*, which is at its start, is a WACZ file."""
+    start = file.read(len(_ZIP_MAGIC))
+    file.seek(0)
+    return start == _ZIP_MAGIC
 
 
 def read_stream(
@@ -148,6 +173,10 @@ def copy_input(source: Path, target: IO[bytes], left_out: Mapping[int, LeftOut],
     count = noted = 0
     cut_off: list[str] = []
     with source.open("rb") as file:
+        if _is_archive(file):
+            raise DedupError(
+                f"{source}: WACZ files are not written: unpack them, and use the WARC files in their folder archive."
+            )
         records = WarcRecords(file, source.name)
         for number, record in _number_records(source, records):
             raise_if_stopped()

@@ -94,11 +94,6 @@ class Buckets:
         if len(chunk) & 7:
             _payloads(chunk)  # raises
 
-    def content(self, txn: lmdb.Transaction, scope: int, key: int) -> bytes:
-        """Return all payloads under *key*, joined, in 8 bytes each: :meth:`query` for buckets that are mostly short."""
-        chunk = bytes(txn.get(_name(scope, key), b"", self.db))
-        return chunk if len(chunk) < FIRST_CHUNK_BYTES else self.query(txn, scope, [key]).tobytes()
-
     def remove(self, txn: lmdb.Transaction, scope: int, keys: Iterable[int], payload: int) -> None:
         """Remove *payload* from the buckets of *keys*; skip buckets that do not have it."""
         with txn.cursor(db=self.db) as cursor:

@@ -13,7 +13,7 @@ from pathlib import Path, PurePath
 from typing import IO, Any, NamedTuple
 
 from crawler_dedup.errors import IndexUnusable
-from crawler_dedup.system.filelocks import LockFailed, is_held, is_held_or_raise, lock, unlock
+from crawler_dedup.system.filelocks import LockFailed, is_held, is_held_or_raise, lock
 from crawler_dedup.system.files import opener, owner_of
 
 _MOUNTINFO = Path("/proc/self/mountinfo")  # proc_pid_mountinfo(5)
@@ -128,24 +128,20 @@ class SharedLock:
     """
 
     def __init__(self, directory: Path, data_file: str, *, readonly: bool = False) -> None:
-        self._data_path = directory / data_file
-        self._data: IO[bytes] | None = None
-        path = directory / "users.lock"
-        self._file: IO[str] | None = None
+        users_file = directory / "users.lock"
         if not readonly:
-            self._file = open(path, "a", opener=opener)  # noqa: SIM115  (open until the release)
-        elif path.exists():
-            self._file = path.open()
-        self._held = False
+            open(users_file, "a", opener=opener).close()
+        self._paths = [users_file, directory / data_file] if os.name == "posix" else [users_file]
+        self._files: list[IO[bytes]] = []
 
     def acquire_exclusive(self) -> bool:
         """Lock the directory for this process alone; return ``False`` if other processes have it open."""
-        return self._lock(shared=False) and self._lock_data(shared=False)
+        return self._acquire(shared=False)
 
     def acquire_shared(self, timeout: float) -> bool:
         """Take a shared lock; return ``False`` if another process holds the exclusive lock for *timeout* seconds."""
         give_up = time.monotonic() + timeout
-        while not (self._lock(shared=True) and self._lock_data(shared=True)):
+        while not self._acquire(shared=True):
             if time.monotonic() > give_up:
                 return False
             time.sleep(0.02)
@@ -153,31 +149,17 @@ class SharedLock:
 
     def release(self) -> None:
         """Release the lock. Idempotent."""
-        if self._file is not None:
-            self._file.close()
-        self._release_data()
+        while self._files:
+            self._files.pop().close()
 
-    def _lock(self, *, shared: bool) -> bool:
-        if self._file is None:
-            return True
-        if self._held:  # no system converts one kind of lock to the other in one step
-            unlock(self._file)
-        self._held = _lock(self._file, shared=shared)
-        return self._held
-
-    def _lock_data(self, *, shared: bool) -> bool:
-        self._release_data()
-        if os.name != "posix":
-            return True
-        try:
-            self._data = self._data_path.open("rb")
-        except FileNotFoundError:
-            return True
-        return _lock(self._data, shared=shared)
-
-    def _release_data(self) -> None:
-        if self._data is not None:
-            self._data.close()
+    def _acquire(self, *, shared: bool) -> bool:
+        self.release()  # no system converts one kind of lock to the other in one step
+        for path in self._paths:
+            with suppress(FileNotFoundError):
+                self._files.append(path.open("rb"))
+                if not _lock(self._files[-1], shared=shared):
+                    return False
+        return True
 
 
 def _lock(file: IO[Any], *, shared: bool) -> bool:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
@@ -60,30 +60,29 @@ class OpenFiles:
             IndexUnusable: they cannot be opened.
         """
         self._directory = directory
-        self._readonly = readonly
         self.data_path, self._lock_path = directory / DATA_FILE, directory / LOCK_FILE
         try:
-            refuse_network(directory)
-            if not readonly:
-                make_private_directory(directory)
-            self._lock = SharedLock(directory, DATA_FILE, readonly=readonly)
-        except OSError as error:
+            with ExitStack() as opened:
+                refuse_network(directory)
+                if not readonly:
+                    make_private_directory(directory)
+                self._lock = SharedLock(directory, DATA_FILE, readonly=readonly)
+                opened.callback(self._lock.release)
+                self._lock_file = self._join_to_read() if readonly else self._join(map_size)
+                if self._lock_file is not None:
+                    # After LMDB's own handle: closing any handle releases LMDB's locks on the file.
+                    opened.callback(self._lock_file.close)
+                self._identity = self._identify()
+                self.env = open_lmdb(directory, map_size, readonly=readonly, lock=self._lock_file is not None)
+                opened.callback(self.env.close)
+                self.require_intact()
+                self.env.reader_check()
+                self._opened = opened.pop_all()
+        except (OSError, lmdb.Error) as error:
             raise _not_opened(directory, error) from error
-        try:
-            if readonly:
-                self._lock_file = self._join_to_read()
-            else:
-                self._join(map_size)
-                self._lock_file = self._open_lock_file()
-            self._open_lmdb(map_size)
-        except BaseException as error:
-            self._lock.release()
-            if isinstance(error, (OSError, lmdb.Error)):
-                raise _not_opened(directory, error) from error
-            raise
 
-    def _join(self, map_size: int) -> None:
-        """Take the shared lock of the directory; the first process creates missing files before that."""
+    def _join(self, map_size: int) -> IO[bytes]:
+        """Take the shared lock of the directory, and return LMDB's lock file, open; the first process creates the files."""
         for _ in range(2):  # the first process may have died before it had created all files
             if self._lock.acquire_exclusive():
                 self._prepare(map_size)
@@ -91,7 +90,7 @@ class OpenFiles:
             self._join_others()
             missing = [str(path) for path in (self.data_path, self._lock_path) if not is_filled(path)]
             if not missing:
-                return
+                return self._open_lock_file()
         raise IndexUnusable(
             f"The index in {self._directory} is open in another process, but these files are missing or empty:"
             f" {', '.join(missing)}. End that process first: two processes that do not share their locks would damage the"
@@ -125,7 +124,6 @@ class OpenFiles:
             )
 
     def _open_lock_file(self) -> IO[bytes]:
-        """Open LMDB's lock file. Close it after LMDB's own handle: closing any handle releases LMDB's locks on the file."""
         return open(self._lock_path, "r+b", buffering=0)
 
     def _prepare(self, map_size: int) -> None:
@@ -137,23 +135,6 @@ class OpenFiles:
         open_lmdb(self._directory, map_size).close()
         if is_new:
             inherit_access(self.data_path, self._directory)
-
-    def _open_lmdb(self, map_size: int) -> None:
-        try:
-            data, lock = self._read_status()
-            self._identity = _identity(data), _identity(lock)
-            has_lock_file = self._lock_file is not None
-            self.env = open_lmdb(self._directory, map_size, readonly=self._readonly, lock=has_lock_file)
-        except BaseException:
-            if self._lock_file is not None:
-                self._lock_file.close()
-            raise
-        try:
-            self.require_intact()
-            self.env.reader_check()
-        except BaseException:
-            self._close_files()
-            raise
 
     @property
     def is_gone(self) -> bool:
@@ -167,26 +148,20 @@ class OpenFiles:
     def require_intact(self) -> None:
         """Raise :class:`IndexGone` unless both files are still there."""
         try:
-            data, lock = self._read_status()
+            identity = self._identify()
         except OSError as error:
             raise IndexGone(f"The index in {self._directory}, or its lock file, was deleted: {error}.") from error
-        if (_identity(data), _identity(lock)) != self._identity:
+        if identity != self._identity:
             raise IndexGone(f"The index in {self._directory} or its lock file was deleted or replaced.")
 
-    def _read_status(self) -> tuple[os.stat_result, os.stat_result]:
-        """Return the status of the data file and of the lock file; the first one twice if no lock file is used."""
-        data = os.stat(self.data_path)
-        return data, data if self._lock_file is None else os.stat(self._lock_path)
+    def _identify(self) -> list[tuple[int, int]]:
+        """Return what distinguishes the data file, and the lock file if one is used, from other files."""
+        paths = [self.data_path] if self._lock_file is None else [self.data_path, self._lock_path]
+        return [(status.st_dev, status.st_ino) for status in map(os.stat, paths)]
 
     def close(self) -> None:
         """Close the files. Nothing may use :attr:`env` any more."""
-        self._close_files()
-        self._lock.release()
-
-    def _close_files(self) -> None:
-        self.env.close()
-        if self._lock_file is not None:
-            self._lock_file.close()
+        self._opened.close()
 
     def close_in_child(self) -> None:
         """Close the locked files in a forked child: otherwise they stay locked after the parent's death."""
@@ -227,7 +202,3 @@ def _not_opened(directory: Path, error: Exception) -> IndexUnusable:
     if isinstance(error, lmdb.InvalidError):
         return damaged_error(directory, error)
     return unusable_error(directory, "cannot be opened", error)
-
-
-def _identity(status: os.stat_result) -> tuple[int, int]:
-    return status.st_dev, status.st_ino

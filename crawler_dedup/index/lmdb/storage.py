@@ -66,9 +66,6 @@ class DirectoryStorage(Storage):
             for name, content in cursor:
                 yield bytes(name), content
 
-    def read_bucket(self, table: BucketTable, scope: int, key: int) -> bytes:
-        return self._buckets[table].content(self._txn, scope, key)
-
     def read_buckets(self, table: BucketTable, scope: int, keys: Iterable[int], limit: int | None) -> Numbers:
         return self._buckets[table].query(self._txn, scope, keys, None if limit is None else count_chunks(limit))
 

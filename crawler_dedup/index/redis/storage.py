@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import chain
 
 import msgspec
 import numpy as np
@@ -67,9 +68,16 @@ class ServerStorage(Storage):
         """Read those of *cells* that are not known, together."""
         missing = [cell for cell in dict.fromkeys(cells) if cell not in self._known]
         for at in range(0, len(missing), _AT_ONCE):
-            some = missing[at : at + _AT_ONCE]
-            contents = self.connection.run(*((b"HGET" if len(cell) > 1 else b"GET", *cell) for cell in some))
-            self._known.update((cell, content or b"") for cell, content in zip(some, contents, strict=True))
+            fields = [cell for cell in missing[at : at + _AT_ONCE] if len(cell) > 1]
+            strings = [cell for cell in missing[at : at + _AT_ONCE] if len(cell) == 1]
+            reads: list[Command] = [(b"HGET", *cell) for cell in fields]
+            if strings:
+                reads.append((b"MGET", *(name for (name,) in strings)))
+            answers = self.connection.run(*reads)
+            contents = [*answers[: len(fields)], *chain.from_iterable(answers[len(fields) :])]
+            self._known.update(
+                (cell, content or b"") for cell, content in zip([*fields, *strings], contents, strict=True)
+            )
 
     def _cells(self, cells: Sequence[Cell]) -> list[bytes]:
         """Return the contents of cells, with the changes that were made so far."""
@@ -115,9 +123,6 @@ class ServerStorage(Storage):
             yield from (row for row in zip(found[::2], found[1::2], strict=True) if row[0] not in own)
 
     # Buckets
-
-    def read_bucket(self, table: BucketTable, scope: int, key: int) -> bytes:
-        return self._cells(self.keys.buckets(table, scope, [key]))[0]
 
     def read_buckets(self, table: BucketTable, scope: int, keys: Iterable[int], limit: int | None) -> Numbers:
         cells = self.keys.buckets(table, scope, keys)
