@@ -45,7 +45,7 @@ _INLINE = frozenset(
 )
 # Elements whose text readers do not regard as the page's own.
 _SKIPPED = frozenset(
-    "applet aside audio button canvas datalist dialog embed footer frameset iframe menu nav noembed"
+    "applet aside audio canvas datalist dialog embed footer frameset iframe menu nav noembed"
     " noframes noscript object optgroup option script style template title video".split()
 )
 _DRAWING = "svg"
