@@ -180,15 +180,15 @@ class ComparedPair(PagePair):
         are visited again. Links are none, except around the main text. Blocks with a digit are elsewhere only if the kept
         page lacks several: they are values of a table, neither the date in a frame nor those of another list of links.
         """
-        blocks, common = self._blocks, self.site_of_new.common
+        blocks, common, is_thin = self._blocks, self.site_of_new.common, self.new.kind is PageKind.THIN
         states = [
             place
             for place, block in enumerate(blocks)
             if block.hash in common and block.size and not block.traits & (_NAME | _EMBEDDED)
             if (place in self._near or block.size <= SHORT) and place not in self._columns
-            if not block.traits & _ENTRY or (block.traits & _LINKED and place in self._near)
+            if not block.traits & _ENTRY or (block.traits & _LINKED and (is_thin or place in self._near))
         ]
-        if self.new.kind is PageKind.THIN or self.new.key == self.kept.key:
+        if is_thin or self.new.key == self.kept.key:
             return set(states)
         links = {at for at, block in self._lacking.items() if block.traits & _LINKED and block.hash in common}
         values = [at for at in states if at in self._lacking and blocks[at].traits & _NUMBER and at - 1 not in links]
@@ -209,7 +209,7 @@ class ComparedPair(PagePair):
             return "a picture of a list"
         if not self.same_host and size_of(self.own) >= limits.LITTLE_TEXT:
             if not hash_of_file(block.hash):
-                return "a button or the like"
+                return "an aside or the like"
             if self._cover.shows_file(key_of(block.hash)):
                 return "a picture with the same file name"
         return ""
