@@ -80,11 +80,9 @@ class Checker:
                 self._session.report_recovery()
         except Exception as error:
             decision = self._failed(response, error)
-        page = (
-            None
-            if question is None or question.page is None
-            else msgspec.structs.replace(question.page, size=len(response.body))
-        )
+        page = question.page if question else None
+        if page is not None:
+            page = msgspec.structs.replace(page, size=len(response.body))
         overused = self._suspicions.count_duplicate(decision)
         if overused is not None:
             self._monitor.report_overused_page(decision, overused)
