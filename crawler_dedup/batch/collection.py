@@ -298,5 +298,4 @@ def count_reasons(receipts: Sequence[Receipt]) -> dict[str, dict[str, int]]:
     for receipt in receipts:
         for name, total in totals.items():
             total.update(getattr(receipt, name))
-    by_count = {name: sorted(total.items(), key=lambda item: (-item[1], item[0])) for name, total in totals.items()}
-    return {name: dict(counts) for name, counts in by_count.items()}
+    return {name: dict(total.most_common()) for name, total in totals.items()}

@@ -71,17 +71,18 @@ class Checker:
                 visit = await self._session.repetitions.begin(identity)
             is_dry = self._config.action == action == "mark"
             question = ask_about(response, identity, self._config, is_dry=is_dry, links_followed=action == "follow")
-            with self._monitor.count_waiting():
+            self._monitor.waiting += 1
+            try:
                 decision = await self._session.claims.decide(question)
+            finally:
+                self._monitor.waiting -= 1
             if self._session.is_unusable:
                 self._session.report_recovery()
         except Exception as error:
             decision = self._failed(response, error)
-        page = (
-            None
-            if question is None or question.page is None
-            else msgspec.structs.replace(question.page, size=len(response.body))
-        )
+        page = question.page if question else None
+        if page is not None:
+            page = msgspec.structs.replace(page, size=len(response.body))
         overused = self._suspicions.count_duplicate(decision)
         if overused is not None:
             self._monitor.report_overused_page(decision, overused)

@@ -41,12 +41,18 @@ def test_a_crawl_loads_no_parser_rules_or_index_and_few_lines(tmp_path: Path) ->
 
 
 # The worker imports the module of the extractor, and with it what the module replaces.
-SLOW = """
+SOURCE = """
 import time
+from pathlib import Path
 from crawler_dedup.signing import segmentation
 from crawler_dedup.signing.extractors import extract_with_trafilatura as extract
 from tests.support.walker import Walker
 
+class Spider(Walker):
+    pass
+
+"""
+SLOW = f"""{SOURCE}
 load = segmentation._jieba
 
 def load_slowly():
@@ -54,20 +60,9 @@ def load_slowly():
     return load()
 
 segmentation._jieba = load_slowly
-
-class Spider(Walker):
-    pass
 """
-MISSING = """
-from pathlib import Path
-from crawler_dedup.signing import segmentation
-from crawler_dedup.signing.extractors import extract_with_trafilatura as extract
-from tests.support.walker import Walker
-
+MISSING = f"""{SOURCE}
 segmentation.jieba_file = lambda: Path("missing")
-
-class Spider(Walker):
-    pass
 """
 EXTRACTOR = {**JIEBA, "DEDUP_EXTRACTOR": "script.extract"}
 

@@ -327,7 +327,7 @@ def test_a_restored_page_that_redirects_is_kept_at_its_new_address(tmp_path: Pat
 def test_parse_gets_a_page_whose_callback_is_not_there(
     tmp_path: Path, old: str, new: str, reason: str, site: Site
 ) -> None:
-    source = SPIDER.replace(old, new).replace("yield {**seen", "yield {**seen")
+    source = SPIDER.replace(old, new)
     if "lambda" in new:
         source = source.replace("lambda response, **_: None", "lambda response, **_: self.parse_page(response, 1)")
     drop(tmp_path, site, "/a", source=source)
@@ -434,7 +434,7 @@ def test_what_cannot_be_restored_is_said(tmp_path: Path) -> None:
     assert "'JOBDIR' is not a setting" in invoke("restore", "--now", "news", "-s", "JOBDIR", status=2).stderr
     assert "'x' is not a spider argument" in invoke("restore", "--now", "news", "-a", "x", status=2).stderr
     refused = invoke("restore", f"{site.url}/a", "-s", "LOG_LEVEL=INFO", *index, status=2).stderr
-    assert "'LOG_LEVEL=INFO' is not a setting" in refused
+    assert "LOG_LEVEL is not a setting" in refused
 
 
 def test_a_page_that_was_dropped_as_unchanged_is_stored_and_can_be_stored_again(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from tests.support.crawling import WALK, Page, Site, article, html, run_script
         (1, "asked", 30, "dedup_skip"),
         (1, "incomplete", 30, "incomplete"),
         (1, "status", 30, "status is not 200"),
-        (1, "asked", 9, ""),
+        (0, "asked", 9, ""),
         (30, "asked", 30, ""),
     ],
 )

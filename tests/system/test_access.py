@@ -18,7 +18,7 @@ from crawler_dedup.system import files
 from crawler_dedup.warc.writer import append_whole
 from tests.support.crawling import article
 from tests.support.indexing import run, running_program
-from tests.support.users import NOBODY, as_two_users
+from tests.support.users import NOBODY, as_root, as_two_users
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="Windows has other rights")
 
@@ -134,6 +134,17 @@ def test_folders_of_the_journal_have_the_rights_of_their_parent(tmp_path: Path, 
     assert mode_of(directory / "notes" / "of" / "journal.jsonl") == 0o660
 
 
+@as_root
+def test_files_have_the_group_of_the_directory(tmp_path: Path) -> None:
+    directory = tmp_path / "index"
+    directory.mkdir()
+    os.chown(directory, -1, NOBODY)
+    directory.chmod(0o770)
+    use(directory)
+    assert {path.stat().st_gid for path in directory.iterdir()} == {NOBODY}
+    assert set(modes(directory).values()) == {0o660}
+
+
 @as_two_users
 def test_files_of_another_group_are_not_accessible_to_our_group(shared: Path) -> None:
     shared.chmod(0o777)  # of root's group
@@ -161,7 +172,6 @@ def test_several_users_share_an_index_in_a_directory_that_they_share(
             assert (output, errors) == ("new\n", "")
     assert run(USER, shared, first, umask, "b", "later")[:2] == (0, "duplicate\nunchanged\n")
     assert set(modes(shared).values()) == {0o660}
-    assert {path.stat().st_gid for path in shared.iterdir()} == {NOBODY}
 
 
 # A preview by a user who may only read

@@ -218,8 +218,6 @@ def _decode_brotli(body: bytes, most: int) -> bytes:
 
 
 _DECODERS: dict[str, Callable[[bytes, int], bytes]] = {
-    "gzip": _gunzip,
-    "x-gzip": _gunzip,
     "deflate": _decode_deflate,
     "br": _decode_brotli,
     "zstd": _decode_zstd,
