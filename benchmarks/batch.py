@@ -94,7 +94,7 @@ def measure_joins(report: Report, joins: Sequence[tuple[int, int]], rounds: int)
     rows = []
     for count, max_distance in joins:
         searches: dict[str, Search] = {
-            "this package": lambda signatures, k: find_neighbours(signatures, k, memory=4 << 30),
+            "this package": find_neighbours,
         }
         if max_distance <= 3 and count <= _PEERS_UP_TO:
             searches |= {"DuckDB": join_in_duckdb, "Polars": join_in_polars}

@@ -71,7 +71,7 @@ class Deduplicator:
         store = open_or_create_index(
             location, signer.spec, signer.libraries, map_size=config.map_size, fresh=config.fresh, frozen=profiles
         )
-        self._opened = OpenRun.begin(store, config, claims or count(1), lambda: self._stored_until, begin_run)
+        self._opened = OpenRun(store, config, claims or count(1), lambda: self._stored_until, begin_run)
 
     @classmethod
     def open(

@@ -37,22 +37,15 @@ def probes(signature: int, max_distance: int) -> list[int]:
     return [key ^ flip for key in own[:widened] for flip in _NEIGHBOURS] + own[widened : max_distance + 1]
 
 
-_FEW = 8
-"""Number of signatures that Python compares as fast as numpy."""
-
 # Numbers that, XORed to a block of 16 bits, give the block itself and its neighbours within distance 1.
 _NEIGHBOURS = (0, *(1 << bit for bit in range(16)))
 
 
 def near(signature: int, filed: Numbers, max_distance: int) -> list[int]:
     """Return the distinct *filed* signatures that are within *max_distance* of *signature*, nearest first."""
-    if len(filed) <= _FEW:
-        measured = {((number ^ signature).bit_count(), number) for number in filed.tolist()}
-        matches = {pair for pair in measured if pair[0] <= max_distance}
-    else:
-        distances = np.bitwise_count(filed ^ np.uint64(signature))
-        within = (distances <= max_distance).nonzero()[0]
-        matches = set(zip(distances[within].tolist(), filed[within].tolist(), strict=True))
+    distances = np.bitwise_count(filed ^ np.uint64(signature))
+    within = (distances <= max_distance).nonzero()[0]
+    matches = set(zip(distances[within].tolist(), filed[within].tolist(), strict=True))
     return [number for _, number in sorted(matches)]
 
 

@@ -38,7 +38,7 @@ class Trait(IntFlag):
     HIDDEN = 32
     """It is not shown, or a part of it is not."""
     EMBEDDED = 64
-    """It is not text, but a picture, a frame, a button or the like, or data of a script beside a text."""
+    """It is not text, but a picture, a frame, an aside or the like, or data of a script beside a text."""
     LINKED = 128
     """It is a link as a whole, and leads to another page. If it is no entry: the same words join its links as in the lines
     beside it."""

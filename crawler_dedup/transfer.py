@@ -216,7 +216,7 @@ def export_index(
     # They are closed before the index: LMDB before 3.0 raises an error if a transaction of a closed index ends.
     kept = pages.records(advance, handled_only=True, count_unreadable=count_unreadable)
     with closing(kept), closing(pages.sites()) as sites:
-        return write_export(file, pages.read_header(), kept, filter(is_readable, sites), pages.list_overrides())
+        return write_export(file, pages.header, kept, filter(is_readable, sites), pages.list_overrides())
 
 
 def import_index(

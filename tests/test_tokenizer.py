@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import pytest
 
@@ -93,17 +93,16 @@ Deduplicator.open(sys.argv[1], Config(tokenizer="jieba")).close()
 def test_of_two_processes_that_create_an_index_the_second_takes_the_tokenizer_of_the_first(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    stored_header = Environment.stored_header
+    prepare = Environment.prepare
 
-    def find_no_header(environment: Environment) -> Header | None:
-        """Look for a header; another process makes the index then."""
-        monkeypatch.setattr(Environment, "stored_header", stored_header)
-        header = stored_header(environment)
+    def prepare_second(environment: Environment, *given: Any, **options: Any) -> Header:
+        """Write the header after another process has written its own."""
+        monkeypatch.setattr(Environment, "prepare", prepare)
         done = processes.run(["-c", OTHER_PROCESS, str(tmp_path)])
         assert done.returncode == 0, done.stderr
-        return header
+        return prepare(environment, *given, **options)
 
-    monkeypatch.setattr(Environment, "stored_header", find_no_header)
+    monkeypatch.setattr(Environment, "prepare", prepare_second)
     assert tokenizer_of(tmp_path) == "jieba"
 
 

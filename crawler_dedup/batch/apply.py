@@ -138,14 +138,11 @@ def _find_copies(inputs: Sequence[Path], report: Report, output: Path) -> list[_
         ("it has changed since it was signed", changed),
     ):
         if names:
-            raise DedupError(
-                "\n".join(
-                    [
-                        *(f"{name}: {problem}." for name in names),
-                        "Run `crawler-dedup batch sign` and `batch find` again.",
-                    ]
-                )
-            )
+            lines = [
+                *(f"{name}: {problem}." for name in names),
+                "Run `crawler-dedup batch sign` and `batch find` again.",
+            ]
+            raise DedupError("\n".join(lines))
     top = Path(commonpath([path.parent for path in paths]))
     copies = [_Copy(decided[str(path)], output.resolve() / path.relative_to(top)) for path in paths]
     if any(str(copy.target) in decided for copy in copies):

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from crawler_dedup.batch.existing import ExistingBatch, ExistingPages
+from crawler_dedup.batch.existing import ExistingBatch, ExistingPages, read_batches
 from crawler_dedup.batch.neighbours import (
     Flags,
     Places,
@@ -43,7 +43,7 @@ def looks_up_by_keys(scheme: Scheme) -> bool:
 
 def find_candidates(
     rows: Rows,
-    existing: ExistingPages | None,
+    existing: ExistingPages,
     scheme: Scheme,
     matcher: RuleMatcher,
     profiles: FrozenProfiles,
@@ -68,12 +68,11 @@ def find_candidates(
     flags = is_repeated(rows.names) | is_repeated(rows.titles) & (rows.titles != 0)
     flags[entries.places[is_repeated(entries.keys)]] = True
     if by_distance:
-        flags[rows.texts] |= find_neighbours(rows.signatures[rows.texts], by_distance.max_distance, memory=memory)
+        flags[rows.texts] |= find_neighbours(rows.signatures[rows.texts], by_distance.max_distance)
     matched = [np.zeros(0, dtype=bool)]
-    if existing is not None:
+    if existing.count:
         resident = ResidentPages(rows, entries, scheme, memory)
-        batches = existing.batches(matcher, profiles, texts_by_key=looks_up_by_keys(scheme))
-        for batch in batches:
+        for batch in read_batches(existing, matcher, profiles, texts_by_key=looks_up_by_keys(scheme)):
             matched.append(resident.match(batch))
             advance(len(matched[-1]))
         flags |= resident.flags

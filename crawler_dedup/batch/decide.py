@@ -113,7 +113,7 @@ def decide_pages(
         IndexUnusable: the disk is full.
     """
     with TemporaryDirectory(dir=folder) as directory, begin_scratch(Path(directory)) as storage:
-        txn = Transaction(storage, {}, KnownOverrides(), profiles)
+        txn = Transaction(storage, KnownOverrides(), profiles)
         decider = Decider(txn, matcher, RunContext(), now=1)
         for record in existing:
             txn.add(record, matcher)

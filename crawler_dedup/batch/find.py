@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from itertools import compress
 from pathlib import Path
 from tempfile import TemporaryFile
 
@@ -15,7 +16,7 @@ from crawler_dedup.batch.decide import PickedPages, PlacedDecision, RememberingM
 from crawler_dedup.batch.existing import ExistingPages, open_existing
 from crawler_dedup.batch.formats.records import Columns
 from crawler_dedup.batch.learning import check_profiles, learn_profiles
-from crawler_dedup.batch.neighbours import Places
+from crawler_dedup.batch.neighbours import WORKING_BYTES, Places
 from crawler_dedup.batch.output import CLUSTERS, KEPT, VERDICTS, Codes, write_clusters, write_kept
 from crawler_dedup.batch.shard import ROW_BYTES, Rows, format_memory, read_rows
 from crawler_dedup.config import Config
@@ -34,7 +35,7 @@ MEMORY = 8 << 30
 
 _EXISTING_BYTES = 2  # bytes for each page that is kept already
 _LIBRARIES = 250 << 20  # bytes that the process takes before any page is read
-_JOIN_BYTES = 20  # bytes for each row while neighbours are searched, beside the table
+_JOIN_BYTES = 20 + WORKING_BYTES  # bytes for each row while neighbours are searched
 _LEAST = 32 << 20
 _CHANGES, _CHANGE = 512 << 20, 2_000  # bytes that deciding takes at most, and for each page
 
@@ -104,18 +105,17 @@ def find_duplicates(
     collection = Collection.open(directory)
     receipts = collection.require_whole(start("checking", len(collection.shards)))
     count = sum(receipt.pages for receipt in receipts)
-    existing = None
+    existing = ExistingPages()
     if against is not None:
         existing = open_existing(against, collection, start("checking what is kept", None))
-    free = _find_free_memory(count, memory) - _EXISTING_BYTES * (0 if existing is None else len(existing))
+    free = _find_free_memory(count, memory) - _EXISTING_BYTES * existing.count
     signer = Signer(config_from_spec(collection.header.spec, config))
     output.mkdir(parents=True, exist_ok=True)
     rows = read_rows(collection.shards, receipts, order)
     if profiles is None:
         profiles = output / PROFILES
         header = Header(FORMAT, collection.header.spec, collection.header.libraries)
-        known = () if existing is None else existing.known_sites()
-        learn_profiles(rows, profiles, header, known, start("learning sites", None))
+        learn_profiles(rows, profiles, header, existing.known_sites, start("learning sites", None))
     frozen = read_profiles(profiles, collection.header.spec, can_read)
     check_profiles(frozen, collection, count)
     matcher = RememberingMatcher(signer)
@@ -162,7 +162,7 @@ def _find_free_memory(count: int, memory: int) -> int:
 
 def _decide(
     rows: Rows,
-    existing: ExistingPages | None,
+    existing: ExistingPages,
     candidates: Candidates,
     matcher: RememberingMatcher,
     profiles: FrozenProfiles,
@@ -179,7 +179,7 @@ def _decide(
     rules: Counter[str] = Counter()
     with TemporaryFile(dir=output) as picked:
         pages = PickedPages(picked, rows.read_contents(candidates.rows))
-        before = () if existing is None else existing.read_records(candidates.existing, matcher, profiles)
+        before = compress(existing.read(matcher, profiles), candidates.existing)
         order = rows.sort(pages.rows)
         advance = start("deciding", len(order))
 
@@ -193,5 +193,5 @@ def _decide(
                 yield decided
                 advance(1)
 
-        write_clusters(output / CLUSTERS, rows, pages, decide(), "" if existing is None else str(existing.path))
+        write_clusters(output / CLUSTERS, rows, pages, decide(), existing.name)
     return codes, duplicates, rules

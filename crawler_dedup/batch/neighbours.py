@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache, cached_property
-from itertools import combinations, pairwise
+from itertools import combinations
 from math import comb
 
 import numpy as np
@@ -27,7 +27,8 @@ LONG = 1_024
 
 _MORE_BLOCKS = 4  # maximum of b - k
 _SORTING, _COMPARING = 25, 0.6  # nanoseconds that it takes for a number, and for a pair
-_WORKING_BYTES = 26  # bytes for each number while one table is searched
+WORKING_BYTES = 26
+"""Bytes that each signature takes while one table is searched."""
 _PIECE = 1 << 16  # numbers that are processed at a time: their arrays fit into the cache of the processor
 _TABLE_BYTES = 16  # bytes for each resident signature in a table: its permuted bits, and its place
 _TRIES = 64  # in a long run of n numbers, so many times n pairs are compared at most
@@ -133,33 +134,22 @@ def _find_repeated(numbers: Numbers) -> Numbers:
     return repeated
 
 
-def find_neighbours(signatures: Numbers, max_distance: int, *, memory: int = 1 << 30) -> Flags:
-    """Return for each of *signatures* whether another signature equals it or is within *max_distance*.
-
-    Args:
-        memory: bytes that a table may take. If they are too few for all signatures, the table is searched part by part.
-    """
+def find_neighbours(signatures: Numbers, max_distance: int) -> Flags:
+    """Return for each of *signatures* whether another signature equals it or is within *max_distance*."""
     distinct = sort_distinct(signatures)
     near = _find_repeated(signatures)
     if max_distance and len(distinct) > 1:
-        parts = max(1, -(-_WORKING_BYTES * len(distinct) // memory))
         for table in tables_for(max_distance, len(distinct)):
-            near = sort_distinct(np.concatenate([near, *_near_in(table, distinct, max_distance, parts)]))
+            near = sort_distinct(np.concatenate([near, _near_in(table, distinct, max_distance)]))
     return is_among(signatures, near)
 
 
-def _near_in(table: Table, signatures: Numbers, max_distance: int, parts: int) -> Iterator[Numbers]:
-    """Yield signatures with a neighbour that shares their leading bits in *table*, processing *parts* partitions."""
-    limits = [((1 << table.leading) * part // parts << BITS - table.leading) for part in range(parts + 1)]
-    for low, high in pairwise(limits):
-        pieces = []
-        for first in range(0, len(signatures), _PIECE):
-            permuted = table.permute(signatures[first : first + _PIECE])
-            pieces.append(permuted if parts == 1 else permuted[(permuted >= low) & (permuted <= high - 1)])
-        values = np.concatenate(pieces)
-        del pieces
-        values.sort()
-        yield table.restore(values[flag_near(values, table.leading, max_distance)])
+def _near_in(table: Table, signatures: Numbers, max_distance: int) -> Numbers:
+    """Return the signatures with a neighbour that shares their leading bits in *table*."""
+    pieces = range(0, len(signatures), _PIECE)
+    values = np.concatenate([table.permute(signatures[first : first + _PIECE]) for first in pieces])
+    values.sort()
+    return table.restore(values[flag_near(values, table.leading, max_distance)])
 
 
 def flag_near(values: Numbers, leading: int, max_distance: int) -> Flags:

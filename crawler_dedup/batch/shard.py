@@ -99,7 +99,6 @@ def write_shard(file: IO[bytes], rows: Iterable[Sequence[Any]]) -> None:
         file,
         SCHEMA,
         compression=_COMPRESSION,
-        compression_level={name: 1 for name, codec in _COMPRESSION.items() if codec == "zstd"},
         write_page_checksum=True,
         use_dictionary=["kind", "reason"],
     ) as writer:
@@ -144,7 +143,6 @@ ENTRY_BYTES = 56
 
 _SPREAD = 0x9E3779B97F4A7C15
 _ALL_BITS = (1 << 64) - 1
-_UNITS = ((1 << 30, "G"), (1 << 20, "M"), (1 << 10, "K"))
 
 
 class StoredPages(NamedTuple):
@@ -295,11 +293,8 @@ class KeyEntries:
 
 
 def format_memory(size: int) -> str:
-    """Return ``1.5G`` or ``283M`` for a number of bytes, rounded up, as ``--memory`` reads it."""
-    for unit, letter in _UNITS:
-        if size >= unit:
-            return f"{ceil(10 * size / unit) / 10:g}{letter}" if letter == "G" else f"{ceil(size / unit)}{letter}"
-    return str(size)
+    """Return ``283M`` for a number of bytes, rounded up, as ``--memory`` reads it."""
+    return f"{ceil(size / (1 << 20))}M"
 
 
 def prepare_page(page: SignedPage, matcher: RuleMatcher, profiles: FrozenProfiles) -> SignedPage:

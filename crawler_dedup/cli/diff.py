@@ -3,21 +3,14 @@
 from __future__ import annotations
 
 from rich.box import MINIMAL
-from rich.console import Console, ConsoleOptions, RenderResult
+from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from crawler_dedup.cli.terminal import printable
 from crawler_dedup.inspection.difference import Aligned, Omission, compare_lines, compare_words, omit_equal, split_lines
 
-_MAX_WIDTH = 200
-
-
-class _ReadableTable(Table):
-    """A table of limited width in a file or a pipe, where lines may have any length."""
-
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        return super().__rich_console__(console, options.update(max_width=min(options.max_width, _MAX_WIDTH)))
+_MAX_WIDTH = 200  # in a file or a pipe, where lines may have any length
 
 
 def print_side_by_side(
@@ -34,7 +27,8 @@ def print_side_by_side(
         )
         return
     in_colour = console.color_system is not None and not console.no_color
-    console.print(side_by_side(new, kept, folded=folded, in_colour=in_colour, titles=titles, context=context))
+    table = side_by_side(new, kept, folded=folded, in_colour=in_colour, titles=titles, context=context)
+    console.print(table, width=min(console.width, _MAX_WIDTH))
 
 
 def side_by_side(
@@ -55,7 +49,7 @@ def side_by_side(
         titles: the headings of the two columns.
         context: how many equal lines before and after a line that differs are not left out.
     """
-    table = _ReadableTable(box=MINIMAL, expand=True, show_edge=False, pad_edge=False)
+    table = Table(box=MINIMAL, expand=True, show_edge=False, pad_edge=False)
     table.add_column("", width=1)
     for title in titles:
         table.add_column(Text(printable(title)), ratio=1, overflow="fold")

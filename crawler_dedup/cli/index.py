@@ -75,7 +75,7 @@ def stats(index: Location | None, json: bool) -> None:
 
 
 def _index_fields(opened: Index) -> dict[str, Any]:
-    header, sites = opened.read_header(), [(site.number > 0, site.size) for site in opened.sites()]
+    header, sites = opened.header, [(site.number > 0, site.size) for site in opened.sites()]
     return {
         "entries": len(opened),
         "format": header.format,

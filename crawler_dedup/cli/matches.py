@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import csv
 import sys
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import closing
-from dataclasses import fields
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -54,25 +52,18 @@ _status_option = click.option(
     help="Only matches seen since TIME: a time in UTC (2026-11-21), or an age (7d).",
 )
 @json_option
-@click.option("--csv", "as_csv", is_flag=True, help="Print comma-separated values, with a header line.")
-def matches(
-    library: Path, work: str, host: str, statuses: Sequence[Status], since: float, json: bool, as_csv: bool
-) -> None:
+def matches(library: Path, work: str, host: str, statuses: Sequence[Status], since: float, json: bool) -> None:
     """List the matches of a library, most recently seen first.
 
     \b
     Examples:
       crawler-dedup works matches --library works --status open
-      crawler-dedup works matches --library works --since 7d --csv > matches.csv
+      crawler-dedup works matches --library works --since 7d --json
     """
     with closing(Matches(library)) as stored:
         chosen = list(stored.select(work=work, host=host, statuses=statuses, since=since))
     if json:
         print_json("match", map(match_fields, chosen))
-    elif as_csv:
-        writer = csv.DictWriter(sys.stdout, [field.name for field in fields(Match)])
-        writer.writeheader()
-        writer.writerows(map(match_fields, chosen))
     elif chosen:
         print_matches(chosen)
     else:

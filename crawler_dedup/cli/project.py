@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from crawler_dedup.cli.options import gather_options, index_argument, journal_option, settings_option
+from crawler_dedup.cli.options import gather_options, index_argument, journal_option, parse_pairs, settings_option
 from crawler_dedup.cli.terminal import print_note
 from crawler_dedup.config import PREFIX, Config, nearest_settings, setting_name
 from crawler_dedup.config.settings import declared_types
@@ -134,18 +134,11 @@ def read_config(settings: Sequence[str]) -> Config:
     Raises:
         DedupError: a setting is not allowed, or the settings of the project cannot be read.
     """
-    options: dict[str, str] = {}
-    for word in settings:
-        name, equals, value = word.partition("=")
-        if not name.startswith(PREFIX) or not equals:
+    options = parse_pairs(settings, "setting", f"{PREFIX}MIN_FEATURES=30")
+    for name in options:
+        if not name.startswith(PREFIX):
             nearest = nearest_settings(name)
-            hint = (
-                f"did you mean {nearest[0]}={value or 'VALUE'}?"
-                if nearest
-                else f"an example is {PREFIX}MIN_FEATURES=30."
-            )
-            raise ConfigError(f"{word!r} is not a setting; {hint}")
-        options[name] = value
+            raise ConfigError(f"{name} is not a setting{f'; did you mean {nearest[0]}?' if nearest else '.'}")
     return Config.from_settings({**_project_settings(), **options})
 
 

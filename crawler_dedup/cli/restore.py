@@ -168,9 +168,7 @@ def _print_result(result: Restored, addresses: dict[str, str], *, is_on_stderr: 
     echo = partial(click.echo, err=is_on_stderr)
     for entry in result.restored:
         echo(f"{printable(entry.url)}  ← {printable(entry.duplicate_of)}  spider {printable(entry.spider)}")
-        if entry.request is None:
-            echo("  An earlier version of crawler-dedup recorded this drop without its callback: `parse` is called.")
-        elif entry.request.left_out:
+        if entry.request and entry.request.left_out:
             names = printable(", ".join(entry.request.left_out))
             echo(
                 f"  The new request will not have {names}: of meta and cb_kwargs, only short JSON without passwords is"

@@ -44,12 +44,9 @@ _LISTED = 10
 
 @click.command()
 @click.argument("url")
-@click.option(
-    "--all", "everything", is_flag=True, help=f"List all duplicates of the page, not only the first {_LISTED}."
-)
 @json_option
 @target_options
-def why(url: str, everything: bool, json: bool, options: TargetOptions) -> None:
+def why(url: str, json: bool, options: TargetOptions) -> None:
     """Explain why a page was kept, dropped or not checked.
 
     URL is the address of the page as the crawl knew it (after redirections). The command says when the decision was
@@ -62,7 +59,7 @@ def why(url: str, everything: bool, json: bool, options: TargetOptions) -> None:
     \b
     Examples:
       crawler-dedup why https://example.org/print/1
-      crawler-dedup why https://example.org/print/1 .scrapy/dedup --all
+      crawler-dedup why https://example.org/print/1 .scrapy/dedup
     """
     target = options.find()
     history, config, damaged = _find_history(url, target)
@@ -89,7 +86,7 @@ def why(url: str, everything: bool, json: bool, options: TargetOptions) -> None:
     for name in spiders:
         click.echo(f"It was restored: the next crawl with the spider {printable(name)} requests it first.")
     for scope, page in history.scopes.items():
-        _print_history(page, history.url, scope, listed=None if everything else _LISTED)
+        _print_history(page, history.url, scope)
         if page.kept is not None:
             _print_similar(page, history, scope, target)
         elif page.outcome is not None and page.outcome.is_duplicate:
@@ -152,7 +149,7 @@ def _print_unknown(history: AddressHistory, *, json: bool) -> None:
         click.echo(f"  Known: {printable(url)}", err=json)
 
 
-def _print_history(page: PageHistory, url: str, scope: str, *, listed: int | None) -> None:
+def _print_history(page: PageHistory, url: str, scope: str) -> None:
     outcome = page.outcome
     if outcome is not None:
         click.echo("\n".join([_outcome(outcome), *_details(outcome)]))
@@ -166,7 +163,7 @@ def _print_history(page: PageHistory, url: str, scope: str, *, listed: int | Non
         click.echo(f"{printable(outcome.duplicate_of)} is no longer kept.")
     if outcome is None and page.missed_by and (page.kept is None or page.kept.is_dry):
         click.echo(_describe_missing(page, url))
-    _print_duplicates(page, url, listed)
+    _print_duplicates(page, url)
     if earlier := [entry for entry in page.entries if entry is not outcome]:
         click.echo("In the journal:" if outcome is None else "Before:")
         for entry in earlier:
@@ -235,7 +232,7 @@ def _print_kept(record: Record) -> None:
     )
 
 
-def _print_duplicates(page: PageHistory, url: str, listed: int | None) -> None:
+def _print_duplicates(page: PageHistory, url: str) -> None:
     count = len(page.duplicates)
     if not count:
         return
@@ -245,10 +242,10 @@ def _print_duplicates(page: PageHistory, url: str, listed: int | None) -> None:
     click.echo(
         f"{printable(address)} {verb} {quantity(count, 'duplicate' if is_representative else 'other duplicate')}:"
     )
-    for entry in list(page.duplicates.values())[:listed]:
+    for entry in list(page.duplicates.values())[:_LISTED]:
         click.echo(f"  {printable(entry.url)}  ({describe_decision(entry)})")
-    if listed is not None and count > listed:
-        click.echo(f"  … and {count - listed:,} more (--all)")
+    if count > _LISTED:
+        click.echo(f"  … and {count - _LISTED:,} more (`crawler-dedup groups` lists all)")
 
 
 def _print_difference(page: PageHistory, last: Entry, config: Config, target: Target) -> None:

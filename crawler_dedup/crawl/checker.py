@@ -71,8 +71,11 @@ class Checker:
                 visit = await self._session.repetitions.begin(identity)
             is_dry = self._config.action == action == "mark"
             question = ask_about(response, identity, self._config, is_dry=is_dry, links_followed=action == "follow")
-            with self._monitor.count_waiting():
+            self._monitor.waiting += 1
+            try:
                 decision = await self._session.claims.decide(question)
+            finally:
+                self._monitor.waiting -= 1
             if self._session.is_unusable:
                 self._session.report_recovery()
         except Exception as error:

@@ -39,33 +39,17 @@ if TYPE_CHECKING:
 _SLACK = 1.0
 """Seconds by which a page may have been settled before its item was exported: both happen at the same signal."""
 
-_ITEM_ERRORS = (
-    ArithmeticError,
-    AttributeError,
-    LookupError,
-    PickleError,
-    RecursionError,
-    TypeError,
-    ValueError,
-)
+_ITEM_ERRORS = ArithmeticError, AttributeError, LookupError, PickleError, RecursionError, TypeError, ValueError
 """Errors that an exporter raises if an item cannot be exported. Other errors may come from the file."""
 
 EXPORT_FAILED = "An item from %s was not exported to %s: %s: %s"
 """Log message: the address of the page, the feeds that did not get the item, the class of the error, and the error."""
 
 _STORAGES_THAT_WRITE = {(storage.open, storage.store) for storage in (FileFeedStorage, StdoutFeedStorage)}
-# Exporters of other packages may collect items, and write them at the end only.
 _EXPORTERS_THAT_WRITE = {
     (exporter.start_exporting, exporter.export_item)
-    for exporter in (
-        exporters.CsvItemExporter,
-        exporters.JsonItemExporter,
-        exporters.JsonLinesItemExporter,
-        exporters.MarshalItemExporter,
-        exporters.PickleItemExporter,
-        exporters.PprintItemExporter,
-        exporters.XmlItemExporter,
-    )
+    for exporter in exporters.BaseItemExporter.__subclasses__()
+    if exporter.__module__ == exporters.__name__  # those of other packages may collect items, and write them at the end
 }
 
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -271,15 +270,6 @@ class Monitor:
         self._signed += 1
         self._signing_waits += waited
         self._longest_signing_wait = max(self._longest_signing_wait, waited)
-
-    @contextmanager
-    def count_waiting(self) -> Iterator[None]:
-        """Count a page as waiting while it asks the index."""
-        self.waiting += 1
-        try:
-            yield
-        finally:
-            self.waiting -= 1
 
     def log_summary(self, size: str) -> None:
         """Log the counts and the *size* of the index, and bring the statistics by host up to date."""

@@ -86,7 +86,8 @@ def config_of(crawler: Crawler) -> Config:
         ConfigError: a setting has a value that is not allowed.
     """
     config = Config.from_settings({name: crawler.settings[name] for name in crawler.settings})
-    if not config.enabled or _is_check_or_bench(crawler):
+    is_check = os.environ.get("SCRAPY_CHECK") == "true"
+    if not config.enabled or is_check or crawler.spidercls.__module__ == "scrapy.commands.bench":
         discard_ahead()
         raise FilterOff
     return config
@@ -171,8 +172,3 @@ def is_preview(crawler: Crawler) -> bool:
     """
     start = getattr(crawler.spidercls, "start", None)
     return not crawler.crawling or getattr(start, "__module__", "") in _SHOWING_COMMANDS
-
-
-def _is_check_or_bench(crawler: Crawler) -> bool:
-    """Return whether ``scrapy check`` or ``scrapy bench`` runs, whose pages are not stored."""
-    return os.environ.get("SCRAPY_CHECK") == "true" or crawler.spidercls.__module__ == "scrapy.commands.bench"

@@ -104,7 +104,7 @@ class SupervisedWorker:
     @property
     def is_pausing(self) -> bool:
         """Whether no worker may be started for pages, and none runs that was started before workers died too often."""
-        return self._workers.is_pausing and (self.child is None or self._only_ends)
+        return (self.child is None or self._only_ends) and self._workers.is_pausing
 
     def add(self, number: int, task: Task) -> None:
         """Send a job; start a worker if there is none. While workers die too often, one is started for an end only."""

@@ -10,15 +10,15 @@ from functools import partial
 from itertools import islice
 from typing import TypeVar
 
-from crawler_dedup.errors import IndexMissing, IndexUnusable
+from crawler_dedup.errors import IndexUnusable
 from crawler_dedup.index.header import Header
-from crawler_dedup.index.jobs import LOCKED, WRITE_SECONDS, wait_for
+from crawler_dedup.index.jobs import WRITE_SECONDS, wait_for
 from crawler_dedup.index.limits import MAX_CHANGED, MAX_EMPTIED_SITES, MAX_OVERRIDES
 from crawler_dedup.index.overrides import KnownOverrides, Override
 from crawler_dedup.index.profiles import FrozenProfiles, Snapshot, StoredSite, site_key
 from crawler_dedup.index.protocols import Filing
 from crawler_dedup.index.records import Record
-from crawler_dedup.index.runs import Alive, RunEntry, wall_clock
+from crawler_dedup.index.runs import RunEntry, wall_clock
 from crawler_dedup.index.storage import NO_NEEDS, Needs, Storage
 from crawler_dedup.index.transaction import Transaction
 from crawler_dedup.signedpage import SignedPage
@@ -43,8 +43,6 @@ class Contents(ABC):
 
     changed_at_once = MAX_CHANGED
     merged_at_once = 1 << 13
-    _late = LOCKED
-    """What is probably wrong if a transaction does not begin."""
 
     def __init__(self, header: Header, name: object, frozen: FrozenProfiles | None) -> None:
         self.header = header
@@ -65,26 +63,18 @@ class Contents(ABC):
         Raises:
             IndexUnusable: the transaction did not begin within *timeout* seconds; *job* is not run then.
         """
-        return wait_for(self._submit(job, needs=needs), timeout, f"The index in {self.name} {self._late}.")
+        return wait_for(self._submit(job, needs=needs), timeout, self.name)
 
     @abstractmethod
     def _read(self) -> AbstractContextManager[Transaction]:
         """Begin a read transaction, which sees what is stored now."""
 
-    def _make_transaction(self, storage: Storage, alive: Alive) -> Transaction:
-        return Transaction(storage, alive, self._known, self._frozen)
+    def _make_transaction(self, storage: Storage) -> Transaction:
+        return Transaction(storage, self._known, self._frozen)
 
     def _now(self) -> int:
         """Return the time by the clock of the index, in seconds since 1970."""
         return wall_clock()
-
-    def read_header(self) -> Header:
-        """Read the header as it is now. Raises :class:`IndexUnusable` if the index was emptied meanwhile."""
-        with self._read() as txn:
-            header = txn.header()
-        if header is None:
-            raise IndexMissing(f"There is no index in {self.name}.")
-        return header
 
     def forget(
         self,

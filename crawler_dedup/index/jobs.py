@@ -21,8 +21,6 @@ _T = TypeVar("_T")
 
 WRITE_SECONDS = 30.0
 """Seconds for which a change waits for its transaction."""
-LOCKED = "is being written by another process, or by a long transaction of this one: try again when that has ended"
-"""What is probably wrong with an index in a directory if a transaction does not begin in that time."""
 _SHARING_SECONDS = 0.1
 """Seconds that a job waits for others at most if it is not urgent."""
 _MANY = 1000
@@ -37,17 +35,20 @@ class Job(NamedTuple):
     needs: Needs = NO_NEEDS
 
 
-def wait_for(future: Future[_T], seconds: float, reason: str) -> _T:
-    """Return the result of a job; withdraw it if its transaction has not begun after some *seconds*.
+def wait_for(future: Future[_T], seconds: float, name: object) -> _T:
+    """Return the result of a job on the index *name*; withdraw it if its transaction has not begun after some *seconds*.
 
     Raises:
-        IndexUnusable: it was withdrawn, for this *reason*.
+        IndexUnusable: it was withdrawn.
     """
     try:
         return future.result(seconds)
     except FutureTimeout:
         if future.cancel():
-            raise IndexUnusable(reason) from None
+            raise IndexUnusable(
+                f"The index in {name} is being written by another process, or by a long transaction of this one, or its"
+                " server does not answer: try again later."
+            ) from None
         return future.result()
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from crawler_dedup.config import Config
 from crawler_dedup.errors import IndexGone, IndexUnusable
@@ -15,53 +15,51 @@ from crawler_dedup.system.logs import logger_without_credentials
 logger = logger_without_credentials("crawler_dedup.deduplicator")
 
 
-@dataclass(frozen=True)
 class OpenRun:
-    """The open index, and the contexts in which its run offers pages: to be settled at once, or to claim their places.
+    """The open index, and the contexts in which its run offers pages.
 
     Attributes:
-        is_emptied: whether it was emptied when it was opened.
+        store: the index.
+        run: the run.
+        context: for pages that are settled at once.
+        claiming: for pages that claim their places.
+        is_emptied: whether the index was emptied when it was opened.
+
+    Args:
+        store: the index, which is closed if the run cannot begin.
+        claims: the numbers of the claims of this run.
+        stored_until: returns the time of :func:`time.monotonic` until which all settled pages are stored; ``None``: they
+            all are.
+        begin_run: begins or joins the run.
+
+    Raises:
+        IndexUnusable: the run cannot begin.
     """
 
-    store: Index
-    run: Run
-    context: RunContext
-    claiming: RunContext
-    is_emptied: bool
-
-    @classmethod
-    def begin(
-        cls,
+    def __init__(
+        self,
         store: Index,
         config: Config,
         claims: Iterator[int],
         stored_until: Callable[[], float | None],
         begin_run: Callable[[Index], Run],
-    ) -> OpenRun:
-        """Begin a run of the open index *store*, which is closed if that fails.
-
-        Args:
-            claims: the numbers of the claims of this run.
-            stored_until: returns the time of :func:`time.monotonic` until which all settled pages are stored; ``None``:
-                they all are.
-            begin_run: begins or joins the run.
-
-        Raises:
-            IndexUnusable: the run cannot begin.
-        """
+    ) -> None:
+        self.store = store
+        self._stored_until = stored_until
         try:
-            is_emptied = config.fresh and not len(store)  # it is not emptied if another crawl of this process uses it
-            run = begin_run(store)
+            self.is_emptied = config.fresh and not len(store)  # not if another crawl of this process uses it
+            self.run = begin_run(store)
         except BaseException:
             store.close()
             raise
+        self.context = RunContext.of(
+            config, run=self.run.number, clock=self.run.now, stored_until=self._find_stored_until
+        )
+        self.claiming = replace(self.context, next_claim=claims.__next__)
 
-        def stored_time() -> int | None:
-            moment = stored_until()  # called once: the event loop changes it, and this is the writing thread
-            return None if moment is None else run.time_of(moment)
-
-        context = RunContext.of(config, run=run.number, clock=run.now, stored_until=stored_time)
-        return cls(store, run, context, replace(context, next_claim=claims.__next__), is_emptied)
+    def _find_stored_until(self) -> int | None:
+        moment = self._stored_until()  # called once: the event loop changes it, and this is the writing thread
+        return None if moment is None else self.run.time_of(moment)
 
     def end(self, *, all_stored: bool, finished: bool) -> None:
         """End the run, and close the index: see :meth:`~crawler_dedup.deduplicator.Deduplicator.close`."""

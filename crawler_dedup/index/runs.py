@@ -120,27 +120,20 @@ class Run:
             self._lock.release()
 
 
-Alive = dict[int, bool | None]
-"""Whether runs are alive, by their numbers; ``None``: this is not known."""
-
-
 class Runs:
     """The entries and states of runs, within one transaction.
 
     Each run is checked once: a run that dies meanwhile must not be alive for one decision and dead for the next.
-
-    Args:
-        alive: which runs were alive when a job of the transaction asked for the first time.
 
     Attributes:
         dead: in a transaction that may not write, the runs that had died before: what it reads of others is from a time when
             they were alive. ``None``: the storage knows which are alive.
     """
 
-    def __init__(self, storage: Storage, alive: Alive) -> None:
+    def __init__(self, storage: Storage) -> None:
         self.dead: Container[int] | None = None
         self._storage = storage
-        self._alive = alive
+        self._alive: dict[int, bool | None] = {}
         self._entries: dict[int, RunEntry | None] = {}
 
     def touch(self, number: int, grace: int, now: int, *, stored_until: int | None) -> int:

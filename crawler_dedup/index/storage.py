@@ -71,11 +71,10 @@ class Storage(ABC):
         """Remove *payload* from those of the buckets *keys* that contain it. The last payload takes its place."""
 
     @abstractmethod
-    def new_number(self, highest: int) -> int:
-        """Return a number for a new record that no record has or had.
+    def new_number(self) -> int:
+        """Return a number for a new record that is higher than that of any record.
 
-        It is higher than *highest*, the highest number that this transaction has read, so that the latest page under a
-        signature has the highest number, and a page that is filed again comes later in a scan than before.
+        So the latest page under a signature has the highest number, and a page that is filed again comes later in a scan.
         """
 
     @abstractmethod

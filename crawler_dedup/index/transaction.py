@@ -26,7 +26,7 @@ from crawler_dedup.index.overrides import KnownOverrides, Override, Overrides
 from crawler_dedup.index.profiles import FrozenProfiles, SiteStore
 from crawler_dedup.index.protocols import Filing
 from crawler_dedup.index.records import Record, decode, encode, hash_scope, name_page
-from crawler_dedup.index.runs import Alive, Runs
+from crawler_dedup.index.runs import Runs
 from crawler_dedup.index.storage import Storage
 
 OVERRIDES_VERSION = b"version"
@@ -48,7 +48,6 @@ class Transaction:
     records are checked; but no page key has the reference of a signature.
 
     Args:
-        alive: which runs are alive: the jobs of this transaction share it.
         known: the overrides that were read last.
         frozen: profiles of sites to use instead of those in the index, which are not changed then.
 
@@ -57,14 +56,11 @@ class Transaction:
         sites: what is known about sites.
     """
 
-    def __init__(
-        self, storage: Storage, alive: Alive, known: KnownOverrides, frozen: FrozenProfiles | None = None
-    ) -> None:
-        self.runs = Runs(storage, alive)
+    def __init__(self, storage: Storage, known: KnownOverrides, frozen: FrozenProfiles | None = None) -> None:
+        self.runs = Runs(storage)
         self.sites = SiteStore(storage, frozen)
         self._storage = storage
         self._known = known
-        self._highest = 0  # of the numbers of records that were read
         self.header = storage.header
         self.count = storage.count_records
 
@@ -120,7 +116,7 @@ class Transaction:
         references = [reference_of_name(name_of(record))]
         record = self._without_taken_aliases(record, references)
         record = self._represent(record, filing, references)
-        number = self._storage.new_number(self._highest)
+        number = self._storage.new_number()
         for reference in references:
             self._put(reference, number)
         self._storage.write(RECORDS, number_name(number), encode(record), is_new=True)
@@ -231,10 +227,7 @@ class Transaction:
     def numbers_at(self, reference: int) -> list[int]:
         """Return the numbers to which *reference* leads, ascending, perhaps with numbers of other references."""
         key, first = reference_entry(reference, 0)
-        numbers = numbers_in(self._storage.read_buckets(NUMBERS, _SCOPE, [key], None), first)
-        if numbers and numbers[-1] > self._highest:
-            self._highest = numbers[-1]
-        return numbers
+        return numbers_in(self._storage.read_buckets(NUMBERS, _SCOPE, [key], None), first)
 
     def _put(self, reference: int, number: int) -> None:
         """Make *reference* lead to *number*; it must not do so already."""

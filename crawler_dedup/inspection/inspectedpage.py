@@ -25,7 +25,7 @@ from crawler_dedup.signing.signer import Signer
 from crawler_dedup.signing.textblocks import Block
 
 # Elements that a reader sees, and that are never main text: the outline leaves them out.
-_NEVER_MAIN_TEXT = ("aside", "button", "dialog", "footer", "menu", "nav", "noscript", "object")
+_NEVER_MAIN_TEXT = ("aside", "dialog", "footer", "menu", "nav", "noscript", "object")
 _BUTTONS = ("button", "reset", "submit")  # types of <input> that show their value
 _BESIDE = "beside"  # the tag that they get to be read
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Iterator
 from itertools import groupby
@@ -87,13 +88,9 @@ class _Collector:
 
     def collect(self, index: IndexInfo, journals: Journals) -> ReportData:
         """Return everything that a report shows."""
-        (total,) = (PageCounts(*numbers) for numbers in self._select(f"{_COUNTS} FROM {self._outcomes}"))
-        hosts = [
-            (host, PageCounts(*numbers))
-            for host, *numbers in self._select(
-                f"host, {_COUNTS} FROM {self._outcomes} GROUP BY host ORDER BY count(*) DESC, host LIMIT {MAX_HOSTS}"
-            )
-        ]
+        (total,) = self._select(f"{_COUNTS} FROM {self._outcomes}")
+        largest = f"FROM {self._outcomes} GROUP BY host ORDER BY count(*) DESC, host LIMIT {MAX_HOSTS}"
+        (others,) = self._select(f"{_COUNTS} FROM {self._outcomes} AND host NOT IN (SELECT host {largest})")
         groups = f"FROM entries WHERE {self._duplicates} GROUP BY +kept_page"  # a scan is faster than the index
         runs, earlier_runs, dry_runs = map(self._find_runs, (self._all, self._earlier, self._apart))
         dated = [run for _, run in runs if run.first]
@@ -101,12 +98,12 @@ class _Collector:
             index=index,
             run=self._run,
             is_dry=self._is_dry,
-            total=total,
+            total=PageCounts(*total),
             open_claims=self._count(f"FROM pages WHERE {self._pages} AND NOT settled"),
             dropped=self._add_savings("event IN ('drop', 'unchanged_dropped')"),
             marked=self._add_savings("event = 'mark'"),
-            hosts=hosts,
-            other_hosts=total - sum((pages for _, pages in hosts), PageCounts()),
+            hosts=[(host, PageCounts(*numbers)) for host, *numbers in self._select(f"host, {_COUNTS} {largest}")],
+            other_hosts=PageCounts(*others),
             host_count=self._count(f"FROM (SELECT DISTINCT host FROM {self._outcomes})"),  # noqa: S608
             distances=self._count_duplicates("distance", BITS),  # a journal may be damaged
             resemblances=self._count_duplicates("CAST(resemblance * 100 AS INT)", 100),
@@ -171,15 +168,14 @@ class _Collector:
 
     def _find_runs(self, signs: str) -> list[tuple[str, RunSummary]]:
         """Return the runs, the latest first."""
-        runs: dict[str, RunSummary] = {}
-        for run, spider, first, last, *numbers in self._select(
-            f"run, spider, coalesce(min(nullif(seconds, 0)), 0), max(seconds), {_COUNTS} FROM {signs} GROUP BY run, spider"
-        ):
-            summary = runs.setdefault(run, RunSummary())
-            summary.note(first, spider)
-            summary.note(last)
-            summary.pages += PageCounts(*numbers)
-        return sorted(runs.items(), key=lambda item: (item[1].first, item[0]), reverse=True)
+        rows = self._select(
+            f"run, coalesce(min(nullif(seconds, 0)), 0) AS first, max(seconds), json_group_array(DISTINCT spider), {_COUNTS}"
+            f" FROM {signs} GROUP BY run ORDER BY first DESC, run DESC"
+        )
+        return [
+            (run, RunSummary(first, last, {*filter(None, json.loads(spiders))}, PageCounts(*numbers)))
+            for run, first, last, spiders, *numbers in rows
+        ]
 
     def _find_groups(self, groups: str) -> Iterator[tuple[str, DuplicateGroup]]:
         """Yield the kept pages with most duplicates, of those with several."""

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from crawler_dedup.journal.reader import RunPeriod
 
 
-@dataclass
+@dataclass(frozen=True)
 class PageCounts:
     """Numbers of pages by their outcome.
 
@@ -43,12 +43,6 @@ class PageCounts:
     def duplicate_share(self) -> float:
         """The share of duplicates among all pages."""
         return self.duplicates / self.all_pages if self.all_pages else 0.0
-
-    def __sub__(self, other: PageCounts) -> PageCounts:
-        return PageCounts(**{name: value - getattr(other, name) for name, value in vars(self).items()})
-
-    def __add__(self, other: PageCounts) -> PageCounts:
-        return PageCounts(**{name: value + getattr(other, name) for name, value in vars(self).items()})
 
 
 @dataclass

@@ -163,7 +163,7 @@ class ComparedPair(PagePair):
             (block.traits & _NAME and self.is_title_repeated, "repeats the title"),
             (repeats and number in self.site_of_new.furniture, "on most pages of the site"),
             (self.same_host and self._says_where(place), "says where the page is"),
-            (number == self.date_of_addresses and not self.kept_only, "the date in the addresses of both pages"),
+            (number == self.address_date and not (self.kept_only or self._takes_turns), "a date of both addresses"),
             (repeats and is_label and not is_thin, "on many pages of the site"),
             (not is_thin and place in self._columns, "in a list beside the text that other pages have, too"),
         )
@@ -180,18 +180,18 @@ class ComparedPair(PagePair):
         are visited again. Links are none, except around the main text. Blocks with a digit are elsewhere only if the kept
         page lacks several: they are values of a table, neither the date in a frame nor those of another list of links.
         """
-        blocks, common = self._blocks, self.site_of_new.common
+        blocks, common, is_thin = self._blocks, self.site_of_new.common, self.new.kind is PageKind.THIN
         states = [
             place
             for place, block in enumerate(blocks)
             if block.hash in common and block.size and not block.traits & (_NAME | _EMBEDDED)
             if (place in self._near or block.size <= SHORT) and place not in self._columns
-            if not block.traits & _ENTRY or (block.traits & _LINKED and place in self._near)
+            if not block.traits & _ENTRY or (block.traits & _LINKED and (is_thin or place in self._near))
         ]
-        if self.new.kind is PageKind.THIN or self.new.key == self.kept.key:
+        if is_thin or self.new.key == self.kept.key:
             return set(states)
-        numbers = [at for at in states if at in self._lacking and blocks[at].traits & _NUMBER]
-        values = [at for at in numbers if at - 1 not in self._lacking or not blocks[at - 1].traits & _LINKED]
+        links = {at for at, block in self._lacking.items() if block.traits & _LINKED and block.hash in common}
+        values = [at for at in states if at in self._lacking and blocks[at].traits & _NUMBER and at - 1 not in links]
         below = [at for at in states if self.same_host and at >= self._near.start and not blocks[at].traits & _NUMBER]
         return set(self._near).intersection(states).union(below, values if len(values) >= limits.ANOTHER_FRAME else ())
 
@@ -209,7 +209,7 @@ class ComparedPair(PagePair):
             return "a picture of a list"
         if not self.same_host and size_of(self.own) >= limits.LITTLE_TEXT:
             if not hash_of_file(block.hash):
-                return "a button or the like"
+                return "an aside or the like"
             if self._cover.shows_file(key_of(block.hash)):
                 return "a picture with the same file name"
         return ""
@@ -224,7 +224,7 @@ class ComparedPair(PagePair):
     def _columns(self) -> set[int]:
         """The places of lines beside the main text that are no page's own: those of a list of the latest comments.
 
-        In each line, the same words join two links. It is on pages with three titles, below a heading of most pages.
+        In each line, the same words join two links. Three pages have it, below a heading of most pages.
         """
         site, is_column, columns = self.site_of_new, False, set[int]()
         recurring = site.recurring | site.common

@@ -128,7 +128,7 @@ class SiteCounts:
             self.pages_counted,
             furniture,
             shared,
-            self._frequent(_BLOCK, limits.MIN_SHARED, limits.MIN_SHARED) - furniture - shared,
+            self._frequent(_BLOCK, limits.MIN_SHARED, 2) - furniture - shared,
             self._frequent(_LINK, max(limits.MIN_SHARED, limits.NAVIGATION_SHARE * self._pages), titles),
             self._frequent(_PART, max(limits.MIN_SHARED, limits.TITLE_SHARE * self._pages)),
         )

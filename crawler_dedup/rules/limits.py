@@ -27,7 +27,7 @@ TITLE_SHARE = 0.3
 Router")."""
 MIN_SHARED = 3
 """Least number of pages that have a navigation link, or a part of a title of the site, on a site of few pages; and a line of
-a list of latest comments, under as many titles."""
+a list of latest comments."""
 TITLES = 4
 """A block that many pages have must be under this many different titles, because copies of one page prove nothing. On a
 site with fewer titles, such as an archive, titles do not count."""

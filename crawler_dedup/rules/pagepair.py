@@ -55,7 +55,7 @@ class PagePair:
         return self.new_site if self.new_site.is_known else self.kept_site
 
     @cached_property
-    def date_of_addresses(self) -> int:
+    def address_date(self) -> int:
         """The hash of the date that both addresses contain, as a line; 0 if they contain none, or different ones."""
         new, kept = hash_date_in(self.new.url), hash_date_in(self.kept.url)
         return new if new == kept else 0

@@ -32,7 +32,7 @@ class SiteProfile:
         number: number of the site's pages that were counted before the snapshot; 0: nothing is known.
         furniture: blocks on half of the pages or more.
         shared: further blocks on many pages, under different titles.
-        recurring: further blocks under three titles or more.
+        recurring: further blocks on three pages or more, under different titles.
         navigation: links on three tenths of the pages or more, under different titles.
         titles: parts in three tenths of the titles or more (:func:`hash_part`).
     """

@@ -146,10 +146,9 @@ def first_match(pairs: Iterable[Pair]) -> tuple[SignedPage, Match] | None:
         rule, duplicate = decide(pair)
         if duplicate:
             return pair.kept, _match(rule, pair)
-        if rule == OTHER_LINKS and pair.kept.key != pair.new.key:
-            variants += 1
-            if variants == MAX_LIST_VARIANTS:
-                return pair.kept, _match(TOO_MANY_VARIANTS, pair)
+        variants += rule == OTHER_LINKS and pair.kept.key != pair.new.key
+        if variants == MAX_LIST_VARIANTS:
+            return pair.kept, _match(TOO_MANY_VARIANTS, pair)
     return None
 
 

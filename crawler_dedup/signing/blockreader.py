@@ -45,7 +45,7 @@ _INLINE = frozenset(
 )
 # Elements whose text readers do not regard as the page's own.
 _SKIPPED = frozenset(
-    "applet aside audio button canvas datalist dialog embed footer frameset iframe menu nav noembed"
+    "applet aside audio canvas datalist dialog embed footer frameset iframe menu nav noembed"
     " noframes noscript object optgroup option script style template title video".split()
 )
 _DRAWING = "svg"
@@ -67,6 +67,7 @@ _ROOT = 0
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
 # All others, also unknown ones, begin and end a block. A comment has a function for a name.
 _NO_BLOCKS = frozenset((*_INLINE, *FIELDS, *_SKIPPED, _DRAWING, Comment, Entity, ProcessingInstruction))
+_NO_PART = _NO_BLOCKS - FIELDS  # of an item with several blocks
 # Of those that do, these determine the group, the level, the row or the cell of the blocks in them.
 _DETERMINING = LISTS | _ITEMS | _PARAGRAPHS | _ROWS
 
@@ -306,11 +307,7 @@ class BlockReader:
 
 def _is_text_of_its_own(item: HtmlElement) -> bool:
     """Return whether a part of a list contains several blocks, as the cells of a layout and comments do."""
-    inside = [
-        child
-        for child in item
-        if (tag := child.tag) not in _INLINE and tag not in _SKIPPED and tag != _DRAWING and isinstance(tag, str)
-    ]
+    inside = [child for child in item if child.tag not in _NO_PART]
     if len(inside) == 1 and inside[0].tag not in _PARAGRAPHS:
         return len(inside[0]) > 1
     return len(inside) > 1

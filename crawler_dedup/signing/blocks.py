@@ -59,7 +59,7 @@ class PackedBlock(NamedTuple):
     Attributes:
         hash: 32 bits of xxh3 of its normalised text without white space and punctuation (:func:`pack_blocks`); a different
             hash if the text is repeated. For a picture or the like, 16 bits of the name of its file (:func:`hash_of_file`)
-            and 15 of its address; for a button or a text field, 31 bits of its text.
+            and 15 of its address; for the text of an aside or a dialog, 31 bits of it.
         traits: bits of :class:`Trait`.
         size: its size in Latin letters: a multiple of 4, up to 1,020. A line without letters, digits and symbols has 0.
     """

@@ -1,4 +1,4 @@
-"""Tree → the content of a page beside its text: pictures, frames, buttons."""
+"""Tree → the content of a page beside its text: pictures, frames, asides."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _ADDRESSES = {
     "source": ("src",),
     "video": ("src",),
 }
-_WITH_TEXT = ("aside", "button", "dialog")  # the outline leaves them out
+_WITH_TEXT = ("aside", "dialog")  # the outline leaves them out
 _LOOKED_AT = (*_ADDRESSES, *_WITH_TEXT)
 _PIXEL = frozenset(("0", "1", "2"))  # width and height of a picture that only counts visits; DokuWiki's has 2 × 1
 # Elements whose text is not shown, or only names a drawing.
@@ -27,8 +27,7 @@ _UNREAD = frozenset(("desc", "metadata", "script", "style", "title"))
 
 
 def find_embedded_content(tree: HtmlElement, *, revealed: bool = False) -> dict[str, bool]:
-    """Return the addresses of pictures, frames, sounds and videos, and the texts of buttons, asides and text
-    fields.
+    """Return the addresses of pictures, frames, sounds and videos, and the texts of asides and dialogs.
 
     They are in the order of the page. The value of each is whether it is shown in at least one place.
 

@@ -10,7 +10,7 @@ import json
 import re
 from base64 import urlsafe_b64decode
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from heapq import nlargest
 from html import unescape
@@ -181,18 +181,18 @@ def _read_outweighing(data: str, size: float, main: MainBlocks, *, is_thin: bool
     if sum(map(_most_letters, texts)) <= size:
         return []
     values = dict.fromkeys(_read(literals))
-    if sum(map(size_in_letters, _find_texts(values, rest))) <= size:  # to find what is not compared would take longer
+    if sum(map(size_in_letters, _find_texts(values, values, rest))) <= size:  # what is compared takes longer to find
         return []
     compared = _compare(values)
-    texts = _find_texts(compared, rest)
+    texts = _find_texts(values, compared, rest)
     if sum(map(size_in_letters, texts)) <= size or (not is_thin and _contains("\n".join(texts), main)):
         return []
     return [*compared.values(), rest]
 
 
-def _find_texts(values: Collection[_Value], rest: str) -> set[str]:
-    """Return *rest* and those of *values* that are texts, or of which the same name has many."""
-    of_name = Counter([name for name, _ in values])
+def _find_texts(values: Iterable[_Value], compared: Iterable[_Value], rest: str) -> set[str]:
+    """Return *rest* and those of *values* that are texts, or whose name has many that are *compared*."""
+    of_name = Counter([name for name, _ in compared])
     texts = {text for name, text in values if of_name[name] >= _SERIES or _is_text(text)}
     return {rest, *[_MARKUP.sub(" ", text) if "<" in text else text for text in texts]}
 

@@ -227,14 +227,10 @@ def open_worker(channel: Channel, start: Start) -> TextMaker:
 
 def answer(index: Index, job: ListRestorations | EndRestorations | KeepAddress) -> RestoredRequests | bool:
     """Do *job*, and return the result."""
-    if isinstance(job, ListRestorations):
-        return _list_restorations(index, job)
     if isinstance(job, EndRestorations):
         return _end_restorations(index, job)
-    return bool(index.add_overrides([make_override("keep", [job.url], int(time.time()))]))
-
-
-def _list_restorations(index: Index, job: ListRestorations) -> RestoredRequests:
+    if isinstance(job, KeepAddress):
+        return bool(index.add_overrides([make_override("keep", [job.url], int(time.time()))]))
     return RestoredRequests(
         {
             override.urls[0]: restoration.request

@@ -17,6 +17,7 @@ from crawler_dedup import Config, DedupError, Deduplicator, Export, IndexMismatc
 from crawler_dedup.batch.candidates import find_candidates
 from crawler_dedup.batch.collection import Collection
 from crawler_dedup.batch.decide import RememberingMatcher
+from crawler_dedup.batch.existing import ExistingPages
 from crawler_dedup.batch.find import PROFILES, Report
 from crawler_dedup.batch.learning import LEARNED_PAGES
 from crawler_dedup.batch.output import CLUSTERS, KEPT
@@ -277,4 +278,4 @@ def test_too_little_memory_for_keys_is_reported(tmp_path: Path) -> None:
     rows = read_rows(shards.shards, shards.require_whole(ignore_progress))
     matcher, sites = RememberingMatcher(Signer(config)), FrozenProfiles({})
     with pytest.raises(DedupError, match="keys by which pages are looked up"):
-        find_candidates(rows, None, matcher.scheme, matcher, sites, 25 * 5 * ENTRY_BYTES, ignore_progress)
+        find_candidates(rows, ExistingPages(), matcher.scheme, matcher, sites, 25 * 5 * ENTRY_BYTES, ignore_progress)

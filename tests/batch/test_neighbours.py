@@ -28,11 +28,10 @@ def near(signatures: Numbers, targets: Numbers, max_distance: int, *, least: int
     seed=st.integers(0, 1 << 32),
     size=st.integers(0, 300),
     max_distance=st.integers(0, 7),
-    memory=st.sampled_from([1 << 30, 500]),
 )
-def test_near_signatures_equal_brute_force(spread: str, seed: int, size: int, max_distance: int, memory: int) -> None:
+def test_near_signatures_equal_brute_force(spread: str, seed: int, size: int, max_distance: int) -> None:
     signatures = array(SPREADS[spread](seed, size))
-    flags = find_neighbours(signatures, max_distance, memory=memory)
+    flags = find_neighbours(signatures, max_distance)
     assert flags.tolist() == near(signatures, signatures, max_distance, least=2)
 
 

@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-import json
-import re
 import time
 from contextlib import closing
 from pathlib import Path
@@ -11,19 +9,18 @@ from msgspec.structs import replace
 
 from crawler_dedup import Config, Deduplicator, SignedPage, Verdict
 from crawler_dedup.cli.terminal import quantity
-from crawler_dedup.index import opening
+from crawler_dedup.index import opening, runs
 from crawler_dedup.index.lmdb.index import DirectoryIndex
 from crawler_dedup.index.records import Record
 from crawler_dedup.journal.entry import run_started
 from tests.support.commandline import FIRST, SECOND, check_pages, entries_of, invoke, json_lines, printed_text, write
-from tests.support.crawling import Site, article, html, run_scrapy
+from tests.support.crawling import article
 from tests.support.droppedpages import COPIES, KEPT, PAGES
 from tests.support.indexcommands import PAGES as FILED
 from tests.support.indexcommands import is_sound, kept
 from tests.support.indexing import FILING
 
 pytestmark = pytest.mark.usefixtures("outside")
-ROOT = Path(__file__).parents[2]
 
 
 # Which pages
@@ -191,8 +188,10 @@ def is_kept(url: str, directory: Path) -> bool:
 
 
 @pytest.mark.parametrize("journal", [SECOND, ""])
-def test_the_pages_of_the_latest_run_with_or_without_a_journal_can_be_forgotten(dropped: Path, journal: str) -> None:
-    time.sleep(1.1)  # an index knows whole seconds
+def test_the_pages_of_the_latest_run_with_or_without_a_journal_can_be_forgotten(
+    dropped: Path, journal: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(runs, "time", lambda: time.time() + 2)  # an index knows whole seconds
     check_pages(dropped, {"http://c.org/later": article(7)}, journal=journal)
     assert printed_text(invoke("forget", dropped, "--last")).startswith("1 page of run ")
     assert not is_kept("http://c.org/later", dropped)
@@ -203,36 +202,3 @@ def test_a_latest_run_that_filed_nothing_has_nothing_to_forget(dropped: Path) ->
     write(dropped / SECOND, [replace(run_started(0xC, "site"), time="2099-01-01T00:00:00.000Z")])
     assert printed_text(invoke("forget", dropped, "--last")).startswith("0 pages of run 0000000c forgotten.")
     assert is_kept(KEPT, dropped)
-
-
-# Exported duplicates are crawled again
-
-
-def crawl(tmp_path: Path, *arguments: str) -> tuple[list[str], str]:
-    """Run `scrapy crawl site` with an index in *tmp_path*; return the paths of the kept pages, and the log."""
-    (tmp_path / "pages.jsonl").unlink(missing_ok=True)
-    settings = {
-        "DEDUP_DIR": tmp_path / "index",
-        "DEDUP_TOKENIZER": "bigrams",
-        "DOWNLOAD_DELAY": 0,
-        "AUTOTHROTTLE_ENABLED": False,
-    }
-    options = [word for name, value in settings.items() for word in ("-s", f"{name}={value}")]
-    done = run_scrapy(ROOT, "crawl", "site", *arguments, *options, "-O", str(tmp_path / "pages.jsonl"))
-    items = tmp_path / "pages.jsonl"
-    lines = items.read_text(encoding="utf-8").splitlines() if items.exists() else []
-    return [re.sub("^http://[^/]*", "", json.loads(line)["url"]) for line in lines], done.stdout
-
-
-def test_the_duplicates_of_a_page_are_crawled_again_from_the_export(tmp_path: Path) -> None:
-    paths = ["/captcha", "/one", "/two"]
-    blocked = {path: html(article("captcha", frame=path, links=paths)) for path in paths}
-    whole = {path: html(article(path)) for path in paths}
-    with Site(blocked) as site:
-        paths_kept, log = crawl(tmp_path, "-a", f"url={site.url}/captcha")
-        assert paths_kept == ["/captcha"], log
-        site.pages.update(whole)
-        listed = exported(tmp_path / "index", tmp_path, "--url", f"{site.url}/captcha")
-        assert sorted(listed) == [f"{site.url}/one", f"{site.url}/two"]
-        paths_kept, log = crawl(tmp_path, "-a", f"urls={tmp_path / 'urls.txt'}")
-    assert sorted(paths_kept) == ["/one", "/two"], log

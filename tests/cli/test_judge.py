@@ -2,8 +2,6 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -20,16 +18,14 @@ from tests.support.commandline import (
     FIRST,
     SECOND,
     check_pages,
-    command,
     entries_of,
     invoke,
     json_lines,
     printed_text,
     write,
 )
-from tests.support.crawling import Site, article, html, run_scrapy
+from tests.support.crawling import Site, article
 from tests.support.droppedpages import COPIES, KEPT, explained
-from tests.support.projects import ADDON, project
 
 pytestmark = pytest.mark.usefixtures("outside")
 BIGRAMS = ("-s", "DEDUP_TOKENIZER=bigrams")
@@ -174,19 +170,12 @@ def test_the_pages_of_earlier_answers_can_be_fetched_later(live: Site, tmp_path:
 
 
 def test_what_was_judged_in_a_project_can_be_evaluated_there(tmp_path: Path) -> None:
-    settings = f"{ADDON}DEDUP_TOKENIZER = 'bigrams'\n"
-    pages = {"/page": html(article("page", count=300)), "/copy": html(article("page", count=300, frame="copy"))}
-    with Site(pages) as site:
-        directory = project(tmp_path, site, settings)
-        done = run_scrapy(directory, "crawl", "project")
-        assert done.returncode == 0, done.stdout
-        program = [sys.executable, "-m", "crawler_dedup", "judge", "--last", "--fetch"]
-        judged = subprocess.run(program, cwd=directory, input="y\n", capture_output=True, encoding="utf-8", check=True)
-    assert "1 answer in" in judged.stdout, judged.stderr
-    evaluated = command(directory, "evaluate", "--json", "--jobs", 1)
-    assert evaluated.returncode == 0, evaluated.stderr
-    lines = [json.loads(line) for line in evaluated.stdout.splitlines()]
-    assert counts_of(lines) == {"found": 1, "missed": 0, "false": 0, "apart": 0}
+    (tmp_path / "scrapy.cfg").write_text("[settings]\ndefault = judged_settings\n")
+    (tmp_path / "judged_settings.py").write_text("DEDUP_TOKENIZER = 'bigrams'\n")
+    check_pages(tmp_path / ".scrapy" / "dedup", STORED, DEDUP_STORE_TEXT=True, DEDUP_MAX_DISTANCE=7)
+    assert "2 answers in" in printed_text(invoke("judge", "--last", typed="y\nn\n"))
+    counts = counts_of(json_lines("evaluate", "--json", "--jobs", 1))
+    assert counts == {"found": 1, "missed": 0, "false": 1, "apart": 0}
 
 
 def test_without_answers_there_is_nothing_to_evaluate(tmp_path: Path) -> None:

@@ -232,6 +232,8 @@ def test_buttons_do_what_the_commands_do_and_a_form_that_is_posted_twice_changes
     browser.press(path, "separate undo")
     browser.press(path, "keep undo")
     assert overrides(dropped) == []
+    check_pages(dropped, {url: article(3)}, journal=SECOND)
+    assert "the page has been kept since then" in browser.get(path).text
 
 
 def test_what_cannot_be_restored_is_said_and_the_answer_stored_all_the_same(dropped: Path, browser: Browser) -> None:

@@ -26,10 +26,8 @@ from tests.support.commandline import (
     printed_text,
     write,
 )
-from tests.support.crawling import Site, article, html, run_scrapy
+from tests.support.crawling import Site, article, html
 from tests.support.droppedpages import HOSTILE
-from tests.support.projects import ADDON, project
-from tests.support.projects import PAGES as SITE
 
 KEPT, COPY, SECOND_COPY, OTHER, SHORT = (
     f"http://a.org/{name}" for name in ("kept", "copy", "second", "other", "short")
@@ -234,13 +232,12 @@ def test_each_scope_has_its_own_answer(index: Path) -> None:
     assert f"{COPY} is kept: “Article 9”" in printed
 
 
-def test_many_duplicates_are_listed_on_request(tmp_path: Path) -> None:
+def test_of_many_duplicates_the_first_are_listed(tmp_path: Path) -> None:
     copies = {f"http://a.org/{number}": article(1, frame=str(number)) for number in range(13)}
     check_pages(tmp_path / "index", {KEPT: article(1), **copies})
-    few, all_ = (why(KEPT, tmp_path / "index", *options).stdout for options in ((), ("--all",)))
-    assert "… and 3 more (--all)" in few
-    assert few.count("(rule") == 10
-    assert all_.count("(rule") == 13
+    printed = why(KEPT, tmp_path / "index").stdout
+    assert "… and 3 more (`crawler-dedup groups` lists all)" in printed
+    assert printed.count("(rule") == 10
 
 
 # The most similar page
@@ -346,26 +343,20 @@ def test_hostile_titles_and_addresses_are_not_printed_raw(tmp_path: Path) -> Non
 # Real crawls
 
 
-@pytest.fixture(scope="module")
-def crawled(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
-    """Return a project after a crawl in which ``/page`` was kept and ``/copy`` dropped, and the address of its site."""
-    settings = f"{ADDON}DEDUP_TOKENIZER = 'bigrams'\nDEDUP_DIR = 'my-index'\nDEDUP_JOURNAL = 'notes/%(name)s.log'\n"
-    with Site(SITE) as site:
-        directory = project(tmp_path_factory.mktemp("project"), site, settings)
-        done = run_scrapy(directory, "crawl", "project")
-    assert done.returncode == 0, done.stdout
-    return directory, site.url
-
-
-def test_in_a_project_index_and_journal_are_those_of_its_settings(crawled: tuple[Path, str]) -> None:
-    project_folder, url = crawled
-    below = project_folder / "below"
-    below.mkdir(exist_ok=True)
-    for directory in (project_folder, below):
-        done = command(directory, "why", f"{url}/copy")
-        assert done.returncode == 0, done.stderr
-        assert done.stdout.startswith(f"{url}/copy was dropped: a duplicate of {url}/page.\n")
-    assert command(project_folder, "drops").stdout.count(f"{url}/copy\t{url}/page") == 1
+def test_in_a_project_index_and_journal_are_those_of_its_settings(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "scrapy.cfg").write_text("[settings]\ndefault = asked_settings\n")
+    settings = "DEDUP_DIR = 'my-index'\nDEDUP_JOURNAL = 'notes/%(name)s.log'\n"
+    (tmp_path / "asked_settings.py").write_text(settings)
+    check_pages(tmp_path / ".scrapy" / "my-index", PAGES, journal="site.log")
+    for folder in (".scrapy/my-index/notes", "below"):
+        (tmp_path / folder).mkdir()
+    (tmp_path / ".scrapy/my-index/site.log").rename(tmp_path / ".scrapy/my-index/notes/site.log")
+    for directory in (tmp_path, tmp_path / "below"):
+        monkeypatch.chdir(directory)
+        assert invoke("why", COPY).stdout.startswith(f"{COPY} was dropped: a duplicate of {KEPT}.\n")
+    assert invoke("drops").stdout.count(f"{COPY}\t{KEPT}") == 1
 
 
 @pytest.mark.parametrize(

@@ -434,7 +434,7 @@ def test_what_cannot_be_restored_is_said(tmp_path: Path) -> None:
     assert "'JOBDIR' is not a setting" in invoke("restore", "--now", "news", "-s", "JOBDIR", status=2).stderr
     assert "'x' is not a spider argument" in invoke("restore", "--now", "news", "-a", "x", status=2).stderr
     refused = invoke("restore", f"{site.url}/a", "-s", "LOG_LEVEL=INFO", *index, status=2).stderr
-    assert "'LOG_LEVEL=INFO' is not a setting" in refused
+    assert "LOG_LEVEL is not a setting" in refused
 
 
 def test_a_page_that_was_dropped_as_unchanged_is_stored_and_can_be_stored_again(tmp_path: Path) -> None:

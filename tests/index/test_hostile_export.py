@@ -147,29 +147,6 @@ def test_a_file_of_kilobytes_that_expands_to_gigabytes_is_reported_in_a_sentence
     assert result.output == f"Error: {file} cannot be read as an export: a part is too long.\n"
 
 
-LITTLE_MEMORY = """
-import resource, sys
-import crawler_dedup.cli.index  # else these modules are loaded within the limit
-import scrapy.utils.project
-from crawler_dedup.cli import app
-
-(line,) = (line for line in open("/proc/self/status") if line.startswith("VmSize"))
-limit = (int(line.split()[1]) << 10) + (40 << 20)
-resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
-app(sys.argv[1:])
-"""
-
-
-@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="what the process takes is read from /proc")
-def test_a_command_without_enough_memory_reports_it(hostile: Mapping[str, Path], tmp_path: Path) -> None:
-    # A value within the limits, which takes 60 megabytes.
-    arguments = ["index", "import", str(hostile["brackets in a record"]), str(tmp_path / "index")]
-    command = [sys.executable, "-c", LITTLE_MEMORY, *arguments]
-    child = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=120)
-    assert (child.returncode, child.stdout) == (2, "")
-    assert child.stderr == "Error: There is not enough memory for this.\n"
-
-
 def test_a_record_that_is_longer_than_a_value_of_a_small_file_is_exported_and_imported(tmp_path: Path) -> None:
     record = Record(SignedPage(24 * "0", "u", "s", text=random.Random(1).randbytes(_MAX_VALUE + 1)), settled=1)
     write_export(tmp_path / "file", Header(5, SPEC, {}), [record])

@@ -234,13 +234,3 @@ def test_a_run_that_ends_while_the_reading_begins_has_not_died(
     monkeypatch.setattr(locks, "is_held", end_first)
     assert store.preview(page(2, 5), MATCHER).verdict is Verdict.DUPLICATE
     assert not lock.is_held
-
-
-def test_a_run_that_may_be_alive_or_dead_has_open_pages(
-    store: DirectoryIndex, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    lock = store.begin_run()
-    store.offer([page(1, 5)], MATCHER, RunContext(lock.number, grace=60, clock=lock.now)).result()
-    monkeypatch.setattr(locks, "is_held", lambda path, *, readonly=False: None)
-    assert store.preview(page(2, 5), MATCHER).reason == BEING_HANDLED
-    lock.release()

@@ -586,8 +586,8 @@ def test_a_damaged_description_of_an_index_is_an_error_with_a_remedy(
     server.run("HSET", Keys(address).meta, field, "x{")
     with pytest.raises(IndexDamaged, match=message):
         len(store)
-    with pytest.raises(IndexDamaged, match=message):
-        len(ServerIndex.attach(address))
+    with pytest.raises(IndexDamaged, match=message), closing(ServerIndex.attach(address)) as attached:
+        len(attached)
 
 
 def test_a_transaction_changes_a_bounded_number_of_pages_and_overrides(

@@ -94,7 +94,7 @@ def delete(table: RowTable, parts: tuple[int, int]) -> Operation:
 def add_record(content: bytes) -> Operation:
     def operate(storage: Storage, model: Model) -> None:
         recorded = [int.from_bytes(name, "big") for table, name in model.rows if table == RECORDS]
-        number = storage.new_number(max(recorded, default=0))
+        number = storage.new_number()
         assert number > max(recorded, default=0)
         name = number.to_bytes(NUMBER_BYTES, "big")
         storage.write(RECORDS, name, content, is_new=True)

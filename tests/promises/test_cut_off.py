@@ -165,7 +165,7 @@ _OPEN = """
         "remove": lambda: index.remove(5),
         "query": lambda: index.query(5),
         "held": index.held,
-        "header": index.environment.stored_header,
+        "header": index.environment.read_header,
     }
 """
 _USE_WITHOUT_LOCKS = (

@@ -80,6 +80,15 @@ def table(period: int) -> str:
     )
 
 
+def test_values_beside_links_of_one_page_count_although_many_pages_have_them(crawl: Crawl) -> None:
+    def tickets(day: str, prices: range) -> str:
+        return "".join(f"<p><a href=/{day}/{price}>{day} {price}</a></p><p>{price}.50 EUR</p>" for price in prices)
+
+    get_known(crawl, lambda period: tickets(f"{period}", range(5) if period % 2 else range(5, 10)))
+    for day, prices in (("Monday", range(5)), ("Tuesday", range(5, 10))):
+        assert crawl.check(f"/{day}", story("fair", 600, below=tickets(day, prices))).verdict is Verdict.NEW
+
+
 @pytest.mark.parametrize(("column", "verdict"), [(articles, Verdict.DUPLICATE), (table, Verdict.NEW)])
 def test_the_values_of_a_list_count_only_if_the_kept_page_has_its_links(
     crawl: Crawl, column: Column, verdict: Verdict

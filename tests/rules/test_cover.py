@@ -88,20 +88,26 @@ LABELS = {
     "sentence": "<p>The company plays each of these pieces outside as a {}, whatever the weather, until October.</p>",
     "partly hidden": "<p>{} <span hidden>(genre)</span></p>",
     "link": "<p><a href=/genre/{}>{}</a></p>",
+    "button": "<p><button>{}</button></p>",
     "below": "</article><div>Genre: {}</div><article>",
     "row below": "</article><table><tr><td>Genre<td>{}<tr><td>Acts<td>five</table><article>",
 }
 
 
+@pytest.mark.parametrize("count", [60, 6], ids=["text", "thin"])
 @pytest.mark.parametrize("markup", LABELS.values(), ids=LABELS)
-def test_a_label_of_the_site_counts_where_the_kept_page_has_another_one(tmp_path: Path, markup: str) -> None:
+def test_a_label_of_the_site_counts_where_the_kept_page_has_another_one(
+    tmp_path: Path, markup: str, count: int
+) -> None:
     comedy, tragedy = (markup.format(*[genre] * 2) for genre in ("Comedy", "Tragedy"))
     with Deduplicator.open(tmp_path) as deduplicator:
         crawl = Crawl(deduplicator)
         for number in range(2 * MIN_PAGES):
-            play = text(paragraphs(words(f"play {number}", 60)), (comedy, tragedy)[number % 2], name=f"Play {number}")
+            play = text(
+                paragraphs(words(f"play {number}", count)), (comedy, tragedy)[number % 2], name=f"Play {number}"
+            )
             assert crawl.check(f"/{number}", play).verdict is Verdict.NEW
-        before, after = (text(SHORT, genre) for genre in (comedy, tragedy))
+        before, after = (text(paragraphs(words("rigger", count)), genre) for genre in (comedy, tragedy))
         assert crawl.check("/play", before).verdict is Verdict.NEW
         assert crawl.check("/play/other", after).verdict is Verdict.NEW
         assert crawl.check("/play", after).verdict is Verdict.CHANGED

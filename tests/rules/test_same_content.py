@@ -116,6 +116,16 @@ def test_a_date_counts_if_the_kept_page_does_not_say_it_too(
         assert crawl.check(path, content).verdict is Verdict.NEW
 
 
+def test_a_date_counts_if_the_kept_page_has_one_that_many_pages_have(crawl: Crawl) -> None:
+    for number in range(2 * MIN_PAGES):
+        known = page(
+            f"Story {number} | {SITE}", f"<h1>Story {number}</h1><p>Jan 20, 2026</p>{paragraphs(words(number))}", MENU
+        )
+        assert crawl.check(f"/known/{number}", known).verdict is Verdict.NEW
+    for path, date in ((f"{POST}.html", "Jan 20, 2026"), (f"{POST}/", "Jan 13, 2026")):
+        assert crawl.check(path, chapter(above=f"<p>{date}</p>")).verdict is Verdict.NEW
+
+
 @knowing
 def test_a_picture_that_nobody_sees_is_no_other_picture(crawl: Crawl) -> None:
     def remark(number: int, size: int) -> str:

@@ -123,6 +123,16 @@ def test_a_block_is_shared_only_if_it_occurs_under_different_titles() -> None:
     assert site.shared == {8}
 
 
+def test_a_block_recurs_if_three_pages_with_different_titles_have_it() -> None:
+    copies = [page(number, title="One Story", blocks=[6]) for number in range(3)]
+    two_titles = [page(number, title=f"Story {number == 3}", blocks=[7]) for number in range(3, 6)]
+    two_pages = [page(number, blocks=[8]) for number in range(6, 8)]
+    others = [page(number, blocks=[9]) for number in range(8, 40)]
+    site = learned(*copies, *two_titles, *two_pages, *others).make_snapshot()
+    assert site.recurring == {7}
+    assert site.furniture == {9}
+
+
 def test_what_many_pages_have_is_known_even_if_the_site_has_hardly_any_titles() -> None:
     """The archives of a blog often come first in a crawl, and have one title. Their menu is not their content."""
     archives = [page(number, title="Archive", blocks=[7, 100 + number]) for number in range(31)]

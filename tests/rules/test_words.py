@@ -42,6 +42,7 @@ OTHER_WORDS = {
     "<table><tr><td>Sauna<td><img src='/icon' alt={}></table>": "yes|no",
     "<dl><dt>Sauna<dd><svg aria-label={}><path d='M0 0'/></svg></dl>": "yes|no",
     "<ul><li>Sauna <i title={}></i><li>by the river</ul>": "yes|no",
+    "<p><button>{}</button></p>": "Add to cart|Sold out",
     "<p><select><option>{}<option>Bath</select></p>": "Leith|Hull",
     "<p><progress value=5 max={}></progress></p>": "10|20",
     "<pre>It works.\n{}\nYes.</pre>": "lamp [1:3.5.4]|R lamp [1:3.5.4]|lamp needs oil",

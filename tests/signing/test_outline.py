@@ -21,7 +21,7 @@ from crawler_dedup.signing.textblocks import Block
 
 INLINE = "abbr b bdi cite code data em font i ins kbd label mark q ruby s small span strong sub sup time u".split()
 HIDDEN = (
-    "aside audio button canvas datalist dialog embed footer iframe input menu meter nav noembed noframes noscript object"
+    "aside audio canvas datalist dialog embed footer iframe input menu meter nav noembed noframes noscript object"
     " optgroup option progress script select style template title video"
 ).split()
 OWN_BLOCK = "address article dd div dt figcaption form h1 h4 header legend li main p pre section summary td th".split()
@@ -49,7 +49,7 @@ def exactly(markup: str) -> HtmlElement:
 def test_an_inline_element_does_not_split_a_block_and_every_other_one_is_a_block_of_its_own() -> None:
     for tag in INLINE:
         assert texts(f"<p>un<{tag}>brok</{tag}>en line</p>") == ["unbroken line"]
-    for tag in (*OWN_BLOCK, *LISTS, "center", "my-element", "unheardof"):
+    for tag in (*OWN_BLOCK, *LISTS, "center", "my-element", "unheardof", "button"):
         blocks = read_outline(exactly(f"<div>a<{tag}>b</{tag}>c</div>")).blocks
         assert [block.text for block in blocks] == ["a", "b", "c"], tag
 
@@ -327,7 +327,7 @@ def test_text_in_links_is_counted_wherever_the_links_begin_and_end(markup: str) 
 # Pictures, and texts outside of blocks
 
 ADDRESSES = {"iframe": ["data-src", "src"], "img": ["data-src", "src", "srcset"], "object": ["data"], "video": ["src"]}
-IN_TEXT = ("aside", "button", "dialog", "textarea")
+IN_TEXT = ("aside", "dialog", "textarea")
 
 EMBEDDED = st.recursive(
     st.sampled_from(["a", "b ", "<img src=1>", "<img src=''>", "<img src=2 hidden>", "<img srcset=5>", "<!-- x -->"])

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
 
 import pytest
 
 from crawler_dedup.index.opening import open_index
 from tests.support.commandline import check_pages
-from tests.support.council import NEWS, PAGES
-from tests.support.crawling import Site, article, html, run_scrapy
+from tests.support.crawling import article
 from tests.support.packages import needs_package, needs_program
 from tests.support.reviewing import review
 
@@ -105,33 +102,6 @@ def test_a_key_that_is_held_down_answers_about_one_drop(page: Page, index: Path)
     page.goto("/".join(address.split("/")[:3]))
     assert page.locator(".mark.right").count() == 1
     assert len((index / "judged" / "answers.jsonl").read_text().splitlines()) == 1
-
-
-def test_a_wrong_drop_of_a_project_is_restored_and_kept_from_then_on(tmp_path: Path) -> None:
-    assert run_scrapy(tmp_path, "startproject", "myproject", ".").returncode == 0
-    settings = tmp_path / "myproject" / "settings.py"
-    common = "ADDONS = {'crawler_dedup.Addon': 500}\nDOWNLOAD_DELAY = 0\nCONCURRENT_REQUESTS = 1\n"
-    settings.write_text(f"{settings.read_text()}{common}DEDUP_STORE_TEXT = True\n")
-    with Site({path: html(text) for path, text in PAGES.items()}) as site:
-        (tmp_path / "myproject" / "spiders" / "news.py").write_text(NEWS.format(site=site.url))
-        assert crawled(tmp_path) == ["/approved", "/public"]
-        with opened(tmp_path) as page:
-            press(page, "n")
-            assert page.locator("text=Both pages have the same blocks").is_visible()
-            press(page, "w")
-            assert page.locator("text=restored: the next crawl of news requests it").is_visible()
-        for _ in range(2):
-            assert crawled(tmp_path) == ["/approved", "/private/1", "/private/2", "/public", "/rejected"]
-        with opened(tmp_path) as page:
-            assert page.locator("text=kept since then").is_visible()
-
-
-def crawled(directory: Path) -> list[str]:
-    """Return the paths of the items of a crawl."""
-    done = run_scrapy(directory, "crawl", "news", "-O", "pages.jsonl")
-    assert done.returncode == 0, done.stdout
-    items = (directory / "pages.jsonl").read_text().splitlines()
-    return sorted(urlsplit(json.loads(item)["url"]).path for item in items)
 
 
 @pytest.mark.skipif(find_spec("axe_playwright_python") is None, reason="axe-playwright-python is not installed")

@@ -149,14 +149,3 @@ def test_two_jobs_at_once_keep_each_text_once_in_one_index(daemon: Daemon) -> No
     assert not [line for job in "ab" for line in daemon.log(job).splitlines() if " WARNING: " in line]
     with Deduplicator.open(index, Config()) as deduplicator:
         assert len(deduplicator) == len(TEXTS)
-
-
-def test_a_job_with_a_relative_directory_does_not_crawl_and_its_log_says_why(daemon: Daemon) -> None:
-    with Site({"/a/0": html(article(0))}) as site:
-        fields = {"project": "news", "spider": "walker", "site": site.url, "numbers": "0"}
-        daemon.ask("schedule", **fields, half="a", jobid="relative")
-        daemon.wait_until(lambda: daemon.finished_jobs() == 1)
-        assert site.asked == []
-    (line,) = (line for line in daemon.log("relative").splitlines() if "CRITICAL" in line)
-    assert "The crawl does not start: DEDUP_DIR = 'dedup' is relative" in line
-    assert "Set DEDUP_DIR to an absolute path." in line

@@ -50,13 +50,6 @@ class Links(NamedTuple):
     second: Places
 
 
-class Distinct(NamedTuple):
-    """Different numbers, ascending, each with one of its rows."""
-
-    numbers: Numbers
-    rows: Places
-
-
 def _read_numbers(column: pa.Array | pa.ChunkedArray) -> Numbers:
     """Return the 64-bit numbers of a column of Spark."""
     return np.asarray(column.to_numpy(zero_copy_only=False), dtype=np.int64).view(np.uint64)
@@ -116,13 +109,13 @@ def link_rows_with_equal_numbers(batches: Batches, *, tables: Sequence[Table]) -
     """Yield the links of a partition's rows that share a number, and each permuted signature, to one part of each table."""
     bits = min(_PART_BITS, _MOST_BITS - len(tables).bit_length())
     for kind, numbers, rows in _receive(batches):
-        links, distinct = link_equal(numbers, rows)
+        links, distinct, firsts = link_equal(numbers, rows)
         yield from _send_links(links)
         for number, table in enumerate(tables if kind == SIGNATURES else ()):
-            permuted = table.permute(distinct.numbers)
+            permuted = table.permute(distinct)
             leading = min(bits, table.leading)
             parts = permuted >> np.uint64(BITS - leading) | np.uint64(number << bits)
-            yield from _send(number, parts, permuted, distinct.rows)
+            yield from _send(number, parts, permuted, firsts)
 
 
 def link_rows_with_near_signatures(
@@ -136,7 +129,7 @@ def link_rows_with_near_signatures(
             yield from _send_links(link_near(tables, kind, numbers, rows, max_distance))
 
 
-def link_equal(numbers: Numbers, rows: Places) -> tuple[Links, Distinct]:
+def link_equal(numbers: Numbers, rows: Places) -> tuple[Links, Numbers, Places]:
     """Link the *rows* with equal *numbers* to one of these rows; also return each number with this row."""
     order = np.argsort(numbers)
     ascending, rows = numbers[order], rows[order]
@@ -144,7 +137,7 @@ def link_equal(numbers: Numbers, rows: Places) -> tuple[Links, Distinct]:
     np.not_equal(ascending[1:], ascending[:-1], out=is_first[1:])
     firsts = rows[is_first]
     is_repeated = ~is_first
-    return Links(firsts[np.cumsum(is_first)[is_repeated] - 1], rows[is_repeated]), Distinct(ascending[is_first], firsts)
+    return Links(firsts[np.cumsum(is_first)[is_repeated] - 1], rows[is_repeated]), ascending[is_first], firsts
 
 
 def link_near(tables: Sequence[Table], number: int, permuted: Numbers, rows: Places, max_distance: int) -> Links:

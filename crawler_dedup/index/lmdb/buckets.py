@@ -7,7 +7,6 @@ page: a look-up copies whole chunks and hands numpy one array, an insertion rewr
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from itertools import islice
 
 import lmdb
@@ -18,25 +17,14 @@ from crawler_dedup.hashes import Numbers, mix_bits
 from crawler_dedup.index.layout import CHUNK_BYTES, FIRST_CHUNK_BYTES
 
 
-@dataclass(frozen=True)
-class Tally:
-    """The number of entries, and a sum of their hashes: equal tallies mean equal sets of entries.
+def tally(scopes: Numbers | int, keys: Numbers | int, payloads: Numbers) -> Numbers:
+    """Return the number of *payloads* and a sum of their hashes, each with its scope and key (arrays or one for all).
 
-    (Except with a probability of 2^-64, and except for deliberate damage.)
+    Equal tallies mean equal sets of entries, except with a probability of 2^-64, and except for deliberate damage.
     """
-
-    entries: int = 0
-    total: int = 0
-
-    def __add__(self, other: Tally) -> Tally:
-        return Tally(self.entries + other.entries, (self.total + other.total) & (1 << 64) - 1)
-
-
-def tally(scopes: Numbers | int, keys: Numbers | int, payloads: Numbers) -> Tally:
-    """Return the :class:`Tally` of *payloads*, each filed under the scope and key beside it (arrays or one for all)."""
     buckets = np.atleast_1d(np.asarray(scopes, dtype=np.uint64) ^ np.asarray(keys, dtype=np.uint64))
     hashes = mix_bits(buckets * np.uint64(0x9E3779B97F4A7C15) + payloads)
-    return Tally(hashes.size, int(hashes.sum(dtype=np.uint64)))
+    return np.array([hashes.size, hashes.sum()], dtype=np.uint64)
 
 
 _PAYLOAD = np.dtype("<u8")
@@ -120,9 +108,9 @@ class Buckets:
                 expected = number + 1 if len(chunk) == _size(number) else -1
                 yield (int.from_bytes(bucket[:4], "big"), _key_of(bucket), _payloads(chunk))
 
-    def tally(self, txn: lmdb.Transaction) -> Tally:
+    def tally(self, txn: lmdb.Transaction) -> Numbers:
         """Tally all entries. Raises the errors of :meth:`chunks`."""
-        total, chunks = Tally(), self.chunks(txn)
+        total, chunks = np.zeros(2, dtype=np.uint64), self.chunks(txn)
         while batch := list(islice(chunks, _TALLIED)):
             scopes, keys, payloads = zip(*batch, strict=True)
             lengths = [len(chunk) for chunk in payloads]

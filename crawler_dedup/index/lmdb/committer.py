@@ -19,7 +19,6 @@ import lmdb
 
 from crawler_dedup.errors import IndexUnusable
 from crawler_dedup.index.jobs import JobThread
-from crawler_dedup.index.runs import Alive
 from crawler_dedup.index.storage import NO_NEEDS, Needs
 
 _READERS_INTERVAL = 60.0
@@ -39,7 +38,6 @@ class Committer(JobThread):
         explain: Callable[[Exception], Exception] = lambda error: error,
         require: Callable[[], None] = lambda: None,
         complete: Callable[[], None] = lambda: None,
-        alive: Alive | None = None,
     ) -> None:
         """Start the thread.
 
@@ -47,13 +45,11 @@ class Committer(JobThread):
             explain: converts an error of LMDB to the error that futures get.
             require: raises an error if *env* must not be used; called before and in each transaction.
             complete: makes the file as long as the last transaction says; called at the beginning of each transaction.
-            alive: which runs are alive, which each transaction determines anew.
         """
         super().__init__("crawler-dedup-committer", explain)
         self._env = env
         self._require = require
         self._complete = complete
-        self._alive = {} if alive is None else alive
         self._readers_checked = time.monotonic()
         self._locked_out_since = math.inf
         self._start()
@@ -72,7 +68,6 @@ class Committer(JobThread):
 
     def _attempt(self) -> list[Any]:
         self._clear_dead_readers()
-        self._alive.clear()
         self._locked_out_since = time.monotonic()
         try:
             self._require()

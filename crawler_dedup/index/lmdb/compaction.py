@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import shutil
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 
 import lmdb
 
-from crawler_dedup.index.lmdb.engine import COPY_DIRECTORY, DATA_FILE, unusable_error
-from crawler_dedup.index.lmdb.openfiles import open_alone
+from crawler_dedup.index.lmdb.engine import COPY_DIRECTORY, DATA_FILE, KEEP_MAP_SIZE, require_ours, unusable_error
+from crawler_dedup.index.lmdb.openfiles import OpenFiles
 from crawler_dedup.system.callbacks import Advance, ignore_progress
 
 _PIPED = 1 << 20
@@ -29,13 +30,14 @@ def compact(directory: Path, advance: Advance = ignore_progress) -> tuple[int, i
         IndexUnusable: the index is open elsewhere, or cannot be read or written.
     """
     data, copy = directory / DATA_FILE, directory / COPY_DIRECTORY
-    with open_alone(directory) as env:
+    with closing(OpenFiles(directory, KEEP_MAP_SIZE, alone=True)) as files:
+        require_ours(files.env, directory)
         before = data.stat().st_size
         try:
             shutil.rmtree(copy, ignore_errors=True)
             copy.mkdir(mode=0o700)
-            _copy(env, copy / DATA_FILE, advance)
-            env.close()
+            _copy(files.env, copy / DATA_FILE, advance)
+            files.env.close()
             _keep_access(data, copy / DATA_FILE)
             _sync(copy / DATA_FILE, os.O_RDWR)
             (copy / DATA_FILE).replace(data)

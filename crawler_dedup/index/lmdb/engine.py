@@ -9,7 +9,6 @@ import struct
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import lmdb
 import msgspec
@@ -194,11 +193,6 @@ def database_names(txn: lmdb.Transaction) -> list[bytes]:
     """Return the names of all databases in the file."""
     with txn.cursor() as cursor:
         return [bytes(name) for name, _ in cursor]
-
-
-def open_databases(env: lmdb.Environment, txn: lmdb.Transaction) -> list[Any]:
-    """Open all databases in the file and return their handles; *txn* is a write transaction."""
-    return [env.open_db(name, txn, create=False) for name in database_names(txn)]
 
 
 def require_ours(env: lmdb.Environment, directory: Path) -> None:

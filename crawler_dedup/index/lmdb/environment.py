@@ -21,7 +21,7 @@ import msgspec
 
 from crawler_dedup.errors import IndexUnusable
 from crawler_dedup.index.header import FORMAT, Header, check_header, decode_header
-from crawler_dedup.index.jobs import LOCKED, WRITE_SECONDS, wait_for
+from crawler_dedup.index.jobs import WRITE_SECONDS, wait_for
 from crawler_dedup.index.layout import META
 from crawler_dedup.index.lmdb.committer import Committer
 from crawler_dedup.index.lmdb.engine import (
@@ -31,10 +31,8 @@ from crawler_dedup.index.lmdb.engine import (
     database_names,
     explain,
     no_index_error,
-    open_databases,
 )
 from crawler_dedup.index.lmdb.openfiles import OpenFiles
-from crawler_dedup.index.runs import Alive
 from crawler_dedup.system.logs import logger_without_credentials
 
 logger = logger_without_credentials(__name__)
@@ -69,9 +67,8 @@ class Environment:
         self._forked = False
         self._files = OpenFiles(directory, map_size, readonly=readonly)
         self._lmdb = self._files.env
-        self.alive: Alive = {}
         require, complete = self._files.require_intact, partial(complete_file, self._lmdb, directory)
-        self._committer = None if readonly else Committer(self._lmdb, self._explain, require, complete, self.alive)
+        self._committer = None if readonly else Committer(self._lmdb, self._explain, require, complete)
 
     @classmethod
     def open(cls, directory: Path, *, map_size: int, readonly: bool = False) -> Environment:
@@ -157,21 +154,14 @@ class Environment:
             IndexUnusable: the index cannot be read or written.
         """
         header = Header(FORMAT, dict(spec), dict(libraries))
-        stored = self.stored_header()
-        if stored is None or (fresh and self._users == 1):
-            # Another process may have been faster: its header is checked like any other.
-            stored = self.write(partial(self._write_header, header=header, fresh=fresh))
+        stored = self.write(partial(self._write_header, header=header, fresh=fresh and self._users == 1))
         check_header(self.directory, stored, header)
         return stored
 
-    def stored_header(self) -> Header | None:
-        """Read the header; ``None`` where there is none."""
-        with self.read() as txn:
-            return self.header_in(txn)
-
-    def existing_header(self) -> Header:
+    def read_header(self) -> Header:
         """Read the header; raise :class:`IndexUnusable` where there is none."""
-        header = self.stored_header()
+        with self.read() as txn:
+            header = self.header_in(txn)
         if header is None:
             raise no_index_error(self.directory)
         return header
@@ -190,9 +180,11 @@ class Environment:
         """Empty the index if *fresh*; write *header* unless there is a header, and return the one that is stored then."""
         if fresh:
             stored = self.header_in(txn)
-            for database in open_databases(self._lmdb, txn):
+            for name in database_names(txn):
                 # Delete databases of another format, which may be of another kind; ours stay open in other processes.
-                txn.drop(database, delete=stored is not None and stored.format != FORMAT)
+                txn.drop(
+                    self._lmdb.open_db(name, txn, create=False), delete=stored is not None and stored.format != FORMAT
+                )
             self.meta = self._lmdb.open_db(META, txn)
         txn.put(HEADER, msgspec.json.encode(header), db=self.meta, overwrite=False)
         return self.header_in(txn) or header
@@ -233,7 +225,7 @@ class Environment:
         Raises:
             IndexUnusable: the transaction did not begin within *timeout* seconds; *job* is not run then.
         """
-        return wait_for(self.submit(job), timeout, f"The index in {self.directory} {LOCKED}.")
+        return wait_for(self.submit(job), timeout, self.directory)
 
     def make_databases(self, make: Callable[[lmdb.Environment, lmdb.Transaction | None], _T]) -> _T:
         """Open databases by calling *make* with the environment and a write transaction.

@@ -20,7 +20,7 @@ from crawler_dedup.index.lmdb.storage import Databases, DirectoryStorage
 from crawler_dedup.index.lmdb.verification import find_problems
 from crawler_dedup.index.profiles import FrozenProfiles
 from crawler_dedup.index.protocols import Filing
-from crawler_dedup.index.runs import Alive, Run
+from crawler_dedup.index.runs import Run
 from crawler_dedup.index.storage import NO_NEEDS, Needs
 from crawler_dedup.index.transaction import Transaction
 from crawler_dedup.system.callbacks import Advance, ignore_progress
@@ -84,7 +84,7 @@ class DirectoryIndex(Index):
         """
         environment = Environment.open(directory, map_size=KEEP_MAP_SIZE, readonly=readonly)
         try:
-            header = environment.existing_header()
+            header = environment.read_header()
             check_header(environment.directory, header, header.expected(spec))
             return cls(environment, header)
         except BaseException:
@@ -113,7 +113,7 @@ class DirectoryIndex(Index):
 
         try:
             with self.environment.read() as txn:
-                return find_problems(txn, self._databases, self._transaction(txn, {}), filing, advance)
+                return find_problems(txn, self._databases, self._transaction(txn), filing, advance)
         except IndexUnusable as error:
             return [str(error)]
 
@@ -124,12 +124,12 @@ class DirectoryIndex(Index):
         urgent: bool = True,
         needs: Needs = NO_NEEDS,  # noqa: ARG002  (reading costs no round trips)
     ) -> Future[_T]:
-        return self.environment.submit(lambda txn: job(self._transaction(txn, self.environment.alive)), urgent=urgent)
+        return self.environment.submit(lambda txn: job(self._transaction(txn)), urgent=urgent)
 
     @contextmanager
     def _read(self) -> Iterator[Transaction]:
         with self.environment.read() as txn:
-            yield self._transaction(txn, {})
+            yield self._transaction(txn)
 
-    def _transaction(self, txn: lmdb.Transaction, alive: Alive) -> Transaction:
-        return self._make_transaction(DirectoryStorage(self._databases, txn, self.environment), alive)
+    def _transaction(self, txn: lmdb.Transaction) -> Transaction:
+        return self._make_transaction(DirectoryStorage(self._databases, txn, self.environment))

@@ -10,7 +10,7 @@ import time
 from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path, PurePath
-from typing import IO, Any, NamedTuple
+from typing import IO, NamedTuple
 
 from crawler_dedup.errors import IndexUnusable
 from crawler_dedup.system.filelocks import LockFailed, is_held, is_held_or_raise, lock
@@ -157,17 +157,12 @@ class SharedLock:
         for path in self._paths:
             with suppress(FileNotFoundError):
                 self._files.append(path.open("rb"))
-                if not _lock(self._files[-1], shared=shared):
-                    return False
+                try:
+                    if not lock(self._files[-1], shared=shared):
+                        return False
+                except LockFailed as error:
+                    raise IndexUnusable(f"{path} cannot be locked: {error}") from error
         return True
-
-
-def _lock(file: IO[Any], *, shared: bool) -> bool:
-    """Lock *file*; return ``False`` if another lock forbids it."""
-    try:
-        return lock(file, shared=shared)
-    except LockFailed as error:
-        raise IndexUnusable(f"{file.name} cannot be locked: {error}") from error
 
 
 _LOCK_FILE = "run-{}.lock"
@@ -175,26 +170,22 @@ _REMEMBERED = 64  # paths of lock files: each transaction checks whether runs ar
 
 
 def remove_dead_locks(directory: Path) -> None:
-    """Remove the lock files of the runs in *directory* that are over. Raises as :func:`_remove_if_dead`."""
-    for left in directory.glob(_LOCK_FILE.format("*")):
-        _remove_if_dead(left)
-
-
-def _remove_if_dead(path: Path) -> None:
-    """Remove the lock file of a run that is over.
+    """Remove the lock files of the runs in *directory* that are over.
 
     Raises:
-        IndexUnusable: the file may not be opened, so that the run, and its claims, would count as alive for ever.
+        IndexUnusable: a file may not be opened, so that the run, and its claims, would count as alive for ever.
     """
-    try:
-        with suppress(LockFailed):
-            is_held_or_raise(path)
-    except PermissionError:
-        raise IndexUnusable(
-            f"The lock file {path} of another run, which belongs to {owner_of(path)}, cannot be opened"
-            " (permission denied), so it is unknown whether that run has ended. Run as that user; or give the directory and"
-            " its files to a group that both users are in (chgrp, chmod g+rwxs); or remove the file if that run has ended."
-        ) from None
+    for path in directory.glob(_LOCK_FILE.format("*")):
+        try:
+            with suppress(LockFailed):
+                is_held_or_raise(path)
+        except PermissionError:
+            raise IndexUnusable(
+                f"The lock file {path} of another run, which belongs to {owner_of(path)}, cannot be opened"
+                " (permission denied), so it is unknown whether that run has ended. Run as that user; or give the directory"
+                " and its files to a group that both users are in (chgrp, chmod g+rwxs); or remove the file if that run has"
+                " ended."
+            ) from None
 
 
 def is_run_alive(directory: Path, number: int, *, readonly: bool) -> bool | None:

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import IO
 
@@ -20,14 +19,12 @@ from crawler_dedup.errors import IndexGone, IndexUnusable
 from crawler_dedup.index.lmdb.engine import (
     COPY_DIRECTORY,
     DATA_FILE,
-    KEEP_MAP_SIZE,
     LOCK_FILE,
     allocate_lock_file,
     damaged_error,
     is_filled,
     no_index_error,
     open_lmdb,
-    require_ours,
     unusable_error,
 )
 from crawler_dedup.index.lmdb.locks import SharedLock, refuse_network
@@ -49,14 +46,15 @@ class OpenFiles:
             may use it.
     """
 
-    def __init__(self, directory: Path, map_size: int, *, readonly: bool = False) -> None:
+    def __init__(self, directory: Path, map_size: int, *, readonly: bool = False, alone: bool = False) -> None:
         """Open or create the files.
 
         Args:
             readonly: open them for reading, and create nothing.
+            alone: open existing files, while nobody else has them open.
 
         Raises:
-            IndexMissing: they are to be opened *readonly*, and there is no data file.
+            IndexMissing: they are to be opened *readonly* or *alone*, and there is no data file.
             IndexUnusable: they cannot be opened.
         """
         self._directory = directory
@@ -68,7 +66,9 @@ class OpenFiles:
                     make_private_directory(directory)
                 self._lock = SharedLock(directory, DATA_FILE, readonly=readonly)
                 opened.callback(self._lock.release)
-                self._lock_file = self._join_to_read() if readonly else self._join(map_size)
+                self._lock_file = (
+                    self._join_to_read() if readonly else self._join_alone() if alone else self._join(map_size)
+                )
                 if self._lock_file is not None:
                     # After LMDB's own handle: closing any handle releases LMDB's locks on the file.
                     opened.callback(self._lock_file.close)
@@ -96,6 +96,17 @@ class OpenFiles:
             f" {', '.join(missing)}. End that process first: two processes that do not share their locks would damage the"
             " index."
         )
+
+    def _join_alone(self) -> IO[bytes]:
+        """Lock the directory of an existing index for this process alone, and return LMDB's lock file, open."""
+        if not self._lock.acquire_exclusive():
+            raise IndexUnusable(
+                f"The index in {self._directory} is open in another process, or elsewhere in this one: close it there first."
+            )
+        if not is_filled(self.data_path):
+            raise no_index_error(self._directory)
+        allocate_lock_file(self._lock_path)
+        return self._open_lock_file()
 
     def _join_to_read(self) -> IO[bytes] | None:
         """Take the shared lock of the directory and return LMDB's lock file, open.
@@ -168,34 +179,6 @@ class OpenFiles:
         self._lock.release()
         if self._lock_file is not None:
             self._lock_file.close()
-
-
-@contextmanager
-def open_alone(directory: Path) -> Iterator[lmdb.Environment]:
-    """Open the LMDB environment of an existing index for the caller alone.
-
-    Raises:
-        IndexUnusable: the index is open elsewhere, cannot be opened, or is no index.
-    """
-    refuse_network(directory)
-    try:
-        lock = SharedLock(directory, DATA_FILE)
-    except OSError as error:
-        raise _not_opened(directory, error) from error
-    try:
-        try:
-            if not lock.acquire_exclusive():
-                raise IndexUnusable(
-                    f"The index in {directory} is open in another process, or elsewhere in this one: close it there first."
-                )
-            env = open_lmdb(directory, KEEP_MAP_SIZE)
-        except (OSError, lmdb.Error) as error:
-            raise _not_opened(directory, error) from error
-        with env:
-            require_ours(env, directory)
-            yield env
-    finally:
-        lock.release()
 
 
 def _not_opened(directory: Path, error: Exception) -> IndexUnusable:

@@ -75,7 +75,7 @@ class DirectoryStorage(Storage):
     def take(self, table: BucketTable, scope: int, keys: Sequence[int], payload: int) -> None:
         self._buckets[table].remove(self._txn, scope, keys, payload)
 
-    def new_number(self, highest: int) -> int:  # noqa: ARG002  (it always returns the highest of all)
+    def new_number(self) -> int:
         with self._txn.cursor(db=self._rows[RECORDS]) as cursor:
             return decode_number(cursor.key(), NUMBER_BYTES) + 1 if cursor.last() else 1
 

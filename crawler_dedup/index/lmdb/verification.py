@@ -12,7 +12,7 @@ import numpy as np
 
 from crawler_dedup.hashes import Numbers
 from crawler_dedup.index.layout import NUMBERS, SIGNATURES, reference_entry, reference_of_signature
-from crawler_dedup.index.lmdb.buckets import Tally, tally
+from crawler_dedup.index.lmdb.buckets import tally
 from crawler_dedup.index.lmdb.storage import Databases
 from crawler_dedup.index.protocols import Filing
 from crawler_dedup.index.records import Record, hash_scope
@@ -28,8 +28,8 @@ class _Findings:
     """The entries that the buckets should have according to the records, and the faults of the records."""
 
     wrong: Counter[str] = field(default_factory=Counter)
-    numbers: Tally = field(default_factory=Tally)
-    tables: Tally = field(default_factory=Tally)
+    numbers: Numbers = field(default_factory=lambda: _array((0, 0)))
+    tables: Numbers = field(default_factory=lambda: _array((0, 0)))
 
 
 def find_problems(
@@ -56,9 +56,9 @@ def find_problems(
         ("record numbers", databases.buckets[NUMBERS].tally(txn), findings.numbers),
         ("signatures", databases.buckets[SIGNATURES].tally(txn), findings.tables),
     ):
-        if filed != expected:
+        if (filed != expected).any():
             sentences.append(
-                f"The buckets of {name} do not match the records: {filed.entries} entries, {expected.entries} expected."
+                f"The buckets of {name} do not match the records: {filed[0]} entries, {expected[0]} expected."
             )
     return sentences
 

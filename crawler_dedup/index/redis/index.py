@@ -43,7 +43,6 @@ class ServerIndex(Index):
     """
 
     changed_at_once = merged_at_once = MOST_PAGES
-    _late = "does not answer"
     _open: list[ServerIndex] = []  # noqa: RUF012  (all open indexes)
 
     def __init__(
@@ -154,7 +153,7 @@ class ServerIndex(Index):
     @contextmanager
     def _read(self) -> Iterator[Transaction]:
         with explaining_damage(self.address):
-            yield self._make_transaction(self._open_storage(), {})
+            yield self._make_transaction(self._open_storage())
 
     def __len__(self) -> int:
         try:

@@ -150,7 +150,7 @@ class ServerStorage(Storage):
 
     # The index
 
-    def new_number(self, highest: int) -> int:  # noqa: ARG002  (it always returns the highest of all)
+    def new_number(self) -> int:
         self._last += 1
         return self._last
 

@@ -28,7 +28,7 @@ from crawler_dedup.index.redis.connection import Command, ServerConnection
 from crawler_dedup.index.redis.keys import Keys, Meta
 from crawler_dedup.index.redis.runs import held_runs
 from crawler_dedup.index.redis.storage import ServerStorage, explaining_damage
-from crawler_dedup.index.runs import Alive, run_name
+from crawler_dedup.index.runs import run_name
 from crawler_dedup.index.storage import Needs
 from crawler_dedup.index.transaction import OVERRIDES_VERSION, Transaction, number_name
 
@@ -54,7 +54,7 @@ class Writer(JobThread):
     _together = 16
 
     def __init__(
-        self, address: ServerAddress, header: Header, make_transaction: Callable[[ServerStorage, Alive], Transaction]
+        self, address: ServerAddress, header: Header, make_transaction: Callable[[ServerStorage], Transaction]
     ) -> None:
         super().__init__("crawler-dedup-server")
         self._connection = ServerConnection(address)
@@ -77,7 +77,7 @@ class Writer(JobThread):
                 jobs = self._jobs()  # which could be withdrawn until now
                 with explaining_damage(self._connection.address):
                     storage = ServerStorage(self._connection, self._header, meta, self._opened)
-                    txn = self._make_transaction(storage, {})
+                    txn = self._make_transaction(storage)
                     read_ahead(storage, txn, [job.needs for job in jobs])
                     results = [job.run(txn) for job in jobs]
             except ConnectionLost:
