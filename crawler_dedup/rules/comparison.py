@@ -199,7 +199,8 @@ class ComparedPair(PagePair):
     def _takes_turns(self) -> bool:
         """Whether the kept page, in the same frame, has something else in their place: "In stock" instead of "Sold out"."""
         texts = frozenset(key_of(block.hash) for block in self._blocks if not block.traits & _EMBEDDED)
-        return bool((self._cover.shown | self._cover.hidden) - self._cover.names - texts) and self._has_same_frame
+        others = (self._cover.shown - self._shown) | (self._cover.hidden - texts)
+        return bool(others - self._cover.names) and self._has_same_frame
 
     def _exempt_picture(self, block: PackedBlock) -> str:
         """Return why a picture or the like does not count. Thin pages alone have them; on two hosts the addresses differ."""
