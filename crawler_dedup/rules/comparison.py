@@ -178,7 +178,7 @@ class ComparedPair(PagePair):
 
         They are around the main text and, if they are short, below it on one host, and anywhere on thin pages and pages that
         are visited again. Links are none, except around the main text. Blocks with a digit are elsewhere only if the kept
-        page lacks several: they are values of a table, neither the date in a frame nor those of another list of links.
+        page lacks several: they are values of a table, not the date in a frame.
         """
         blocks, common, is_thin = self._blocks, self.site_of_new.common, self.new.kind is PageKind.THIN
         states = [
@@ -190,8 +190,7 @@ class ComparedPair(PagePair):
         ]
         if is_thin or self.new.key == self.kept.key:
             return set(states)
-        links = {at for at, block in self._lacking.items() if block.traits & _LINKED and block.hash in common}
-        values = [at for at in states if at in self._lacking and blocks[at].traits & _NUMBER and at - 1 not in links]
+        values = [at for at in states if at in self._lacking and blocks[at].traits & _NUMBER]
         below = [at for at in states if self.same_host and at >= self._near.start and not blocks[at].traits & _NUMBER]
         return set(self._near).intersection(states).union(below, values if len(values) >= limits.ANOTHER_FRAME else ())
 
