@@ -224,7 +224,7 @@ class ComparedPair(PagePair):
     def _columns(self) -> set[int]:
         """The places of lines beside the main text that are no page's own: those of a list of the latest comments.
 
-        In each line, the same words join two links. Three pages have it, below a heading of most pages.
+        In each line, the same words join two links, one to a comment. Three pages have it, below a heading of most pages.
         """
         site, is_column, columns = self.site_of_new, False, set[int]()
         recurring = site.recurring | site.common

@@ -18,7 +18,7 @@ Column = Callable[[int], str]
 
 def comment(period: int, place: int, word: str = "on") -> str:
     name, *title = words(("comment", period, place), 5)
-    return f"<li><a href=/by/{name}>{name}</a> {word} <a href=/about/{title[0]}>{' '.join(title)}</a></li>"
+    return f"<li><a href=/by/{name}>{name}</a> {word} <a href=/about/{title[0]}#c{place}>{' '.join(title)}</a></li>"
 
 
 def comments(period: int, *, heading: str = HEADING, lines: int = 5, word: str = "on") -> str:
@@ -45,6 +45,7 @@ LISTS: dict[str, Column] = {
     "different words in the lines": lambda period: (
         f"{HEADING}<ul>{''.join(comment(period, place, word) for place, word in enumerate(WORDS))}</ul>"
     ),
+    "lines that link to whole pages, as those of a cast": lambda period: comments(period, word="as").replace("#c", ""),
     "two lines": lambda period: comments(period, lines=2),
     "lines of one link": lambda period: (
         comments(period).replace("<a href=/by/", "<b data-by=").replace("</a> on", "</b> on")
