@@ -95,7 +95,8 @@ class Index(Contents):
             header = txn.header()
             if header is None or not header.has_spec_of(self.header):
                 raise other_header_error(self.name)
-            now = touch_run(txn, context)
+            # Nothing is written for pages that cannot be judged.
+            now = context.clock() if all(page.unsigned for page in pages) else touch_run(txn, context)
             decider = Decider(txn, matcher, context, now=now)
             decided = [decider.decide(page, (aliases or {}).get(page.key, "")) for page in pages]
             dropped[:] = decider.dropped  # a job may run more than once

@@ -240,15 +240,17 @@ class ComparedPair(PagePair):
         is_short = not traits & _MAIN or block.size <= limits.BACK_LINK
         if traits & _LINK == _LINK and is_short and not self.leads_elsewhere:
             return "leads to the kept page, or is navigation"
-        if traits & _MAIN or not traits & _ENTRY or (traits & _LINKED and (place in self._near or self._lists_others)):
+        if traits & _MAIN or not traits & _ENTRY or self.new.key == self.kept.key:
+            return ""
+        if traits & _LINKED and (place in self._near or self._lists_others):
             return ""
         return "a link beside the main text"
 
     @cached_property
     def _lists_others(self) -> bool:
-        """Whether links beside the main text are another list of one host, or are new on a page that is visited again."""
-        if not self.same_host or self.new.key == self.kept.key:
-            return self.same_host
+        """Whether links beside the main text are another list of one host."""
+        if not self.same_host:
+            return False
         others = (
             block
             for place, block in self._lacking.items()

@@ -73,11 +73,10 @@ def size_of_links(parts: list[str], links: list[slice], text: str, size: int) ->
 
 
 def read_beside(parts: list[str], links: list[slice], mark: str = "") -> str:
-    """Return the text beside *links*, each replaced by *mark*; ``""`` if it is only a number ("1.", "(12)") and punctuation."""
-    rest = join_parts(leave_out(parts, links))
-    if not _NUMBERS.search(rest) and not any(sign.isalpha() or _is_value(sign) for sign in rest):
-        return ""
-    return join_parts(leave_out(parts, links, mark))
+    """Return the text beside *links*, with *mark* for each; ``""`` if it is only a number ("1.", "(12)") and punctuation."""
+    beside = join_parts(leave_out(parts, links, mark))
+    says_more = _NUMBERS.search(beside) or any(sign.isalpha() or _is_value(sign) for sign in beside)
+    return beside if says_more else ""
 
 
 def find_joined(lines: Iterable[Block]) -> frozenset[int]:

@@ -157,6 +157,7 @@ VISITS = {
     "<table><tr><td>Price</td><td>{}</td></tr></table>": ("€ 59.95", "€ 49.95", Verdict.CHANGED),
     "Lamp of brass. {}": ("In stock", "Sold out", Verdict.CHANGED),
     "<p>{}</p><p>€ 59.95</p>": ("In stock", "Sold out", Verdict.CHANGED),
+    "</article><div><a href='/1'>Paper</a> | <a href='/2'>{}</a></div><article>": ("Data", "Slides", Verdict.CHANGED),
     "<h2>Lamp</h2>{}": ("", "<p>Recalled: the cable may break.</p>", Verdict.CHANGED),
     "<table><tr><td>Leith</td><td>8.15</td></tr>{}</table>": (
         "",

@@ -111,7 +111,8 @@ class _Recorder:
 
         def record(tables: Any, content: bytes) -> None:
             added = tables._storage._added
-            added[_events_key(address)] = added.get(_events_key(address), b"") + content
+            cell = (_events_key(address),)
+            added[cell] = added.get(cell, b"") + content
 
         self._record_jobs(Writer, record)
         self._note_deaths(ServerStorage)
