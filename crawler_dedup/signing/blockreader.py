@@ -57,7 +57,9 @@ _WRITTEN = ("text", "tspan", "textpath", "foreignobject", "div", "p", "span")
 LISTS = frozenset(("dl", "ol", "pre", "table", "ul"))
 _LINES = "pre"
 _LINK, _BREAK = "a", "br"
-_CONTACTS = ("mailto:", "tel:")  # they lead to no page, and their text is a fact
+# Such as "mailto:", "tel:" and "sms:": they lead to no page, and their text is a fact.
+_CONTACT = re.compile(r"\s*+(?!https?:|javascript:)[a-z][a-z\d+.-]*+:", re.IGNORECASE)
+_SAME_PAGE = re.compile(r"#|\s*+javascript:", re.IGNORECASE)
 _PLACE = re.compile(r"[^#]++#[^#\d]*+\d")  # a numbered place in another page: "/tea#comment-5"
 _CODE = frozenset("code kbd samp tt var".split())
 # The parts of lists and tables.
@@ -190,9 +192,9 @@ class BlockReader:
         if tag in HIDING_TAGS or not HIDING_ATTRIBUTES.isdisjoint(element.keys()):
             self._turn(concealment(element, self._state, revealed=self._revealed))
         target = element.get("href") if tag == _LINK and self._link_begins is None else None
-        if target is not None and not target.startswith(_CONTACTS):
+        if target is not None and not _CONTACT.match(target):
             self._link_begins = len(parts)
-            self._leads_away = self._leads_away or target[:1] != "#"
+            self._leads_away = self._leads_away or not _SAME_PAGE.match(target)
             self._leads_to_place = self._leads_to_place or _PLACE.match(target) is not None
             self._read(element, number, levels - 1)
             self._links.append(slice(self._link_begins, len(parts)))
