@@ -163,7 +163,7 @@ class ComparedPair(PagePair):
             (block.traits & _NAME and self.is_title_repeated, "repeats the title"),
             (repeats and number in self.site_of_new.furniture, "on most pages of the site"),
             (self.same_host and self._says_where(place), "says where the page is"),
-            (number == self.address_date and not (self.kept_only or self._takes_turns), "a date of both addresses"),
+            (number == self.address_date and self._is_of_post(place), "a date of both addresses"),
             (repeats and is_label and not is_thin, "on many pages of the site"),
             (not is_thin and place in self._columns, "in a list beside the text that other pages have, too"),
         )
@@ -171,6 +171,12 @@ class ComparedPair(PagePair):
         if reason or is_thin or is_state:
             return reason
         return self._exempt_link(place, block) if self.is_strict else self._exempt_frame(place, block)
+
+    def _is_of_post(self, place: int) -> bool:
+        """Return whether a date is that of the whole page: it is no fact in the text, and the kept page has no other one."""
+        blocks = self._blocks
+        begin = next((at for at in self._main if not blocks[at].traits & _NAME), place)
+        return not (begin < place <= self._main[-1]) and not (self.kept_only or self._takes_turns)
 
     @cached_property
     def _states(self) -> set[int]:
