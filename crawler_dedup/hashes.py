@@ -32,32 +32,3 @@ def sort_distinct(numbers: NDArray[_Number]) -> NDArray[_Number]:
     is_first = np.ones(len(ordered), dtype=np.bool_)
     np.not_equal(ordered[1:], ordered[:-1], out=is_first[1:])
     return ordered[is_first]
-
-
-def pack_ascending(numbers: NDArray[np.uint32]) -> bytes:
-    """Pack ascending numbers: of 64 numbers, each takes 28 bits, of 512 each 25. See :func:`unpack_ascending`.
-
-    The leading bits are packed as differences in unary, the others as they are (Elias, "Efficient storage and retrieval by
-    content and address of static files", J. ACM 21, 1974). The lengths are checked in :mod:`crawler_dedup.signedpage`.
-    """
-    count = len(numbers)
-    leading = count.bit_length()
-    marks = np.zeros(count + (1 << leading), dtype=np.bool_)
-    marks[(numbers.astype(np.uint64) >> np.uint64(32 - leading)) + np.arange(count, dtype=np.uint64)] = True
-    rest = np.unpackbits(numbers.astype(">u4").view(np.uint8)).reshape(count, 32)[:, leading:]
-    return b"".join([count.to_bytes(2, "little"), np.packbits(marks).tobytes(), np.packbits(rest).tobytes()])
-
-
-def unpack_ascending(packed: bytes) -> NDArray[np.uint32]:
-    """Return the numbers that :func:`pack_ascending` has packed."""
-    count = int.from_bytes(packed[:2], "little")
-    leading = count.bit_length()
-    bits = np.unpackbits(np.frombuffer(packed, np.uint8, offset=2))
-    end = -(-(count + (1 << leading)) // 8) * 8
-    numbers = np.zeros((count, 32), dtype=np.uint8)
-    numbers[:, leading:] = bits[end : end + count * (32 - leading)].reshape(count, 32 - leading)
-    firsts = np.flatnonzero(bits[:end]) - np.arange(count)
-    unpacked: NDArray[np.uint32] = np.packbits(numbers).view(">u4") | firsts.astype(np.uint32) << np.uint32(
-        32 - leading
-    )
-    return unpacked

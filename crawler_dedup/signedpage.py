@@ -176,17 +176,8 @@ def hash_page_key(scope: str, key: str) -> bytes:
 
 def is_well_formed(page: SignedPage) -> bool:
     """Return whether the parts of a page that was read from disk have possible lengths."""
-    are_lists = len(page.links) % 4 == 0 and len(page.blocks) % BLOCK_BYTES == 0
+    are_lists = len(page.links) % 4 == 0 and len(page.blocks) % BLOCK_BYTES == 0 and len(page.cover) % 4 == 0
     are_keys = page.kind is PageKind.TEXT or (
         len(page.value) % KEY_BYTES == 0 and len(page.value) <= MAX_KEYS * KEY_BYTES
     )
-    return are_lists and are_keys and is_packed(page.cover) and 0 <= page.signature < 1 << 64
-
-
-def is_packed(content: bytes) -> bool:
-    """Return whether *content* is empty, or what :func:`crawler_dedup.hashes.pack_ascending` has packed."""
-    count = int.from_bytes(content[:2], "little")
-    leading = count.bit_length()
-    marks = content[2 : 2 + -(-(count + (1 << leading)) // 8)]
-    has_all = len(content) == 2 + len(marks) - (-count * (32 - leading) // 8)
-    return not content or (has_all and int.from_bytes(marks, "big").bit_count() == count)
+    return are_lists and are_keys and 0 <= page.signature < 1 << 64

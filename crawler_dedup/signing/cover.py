@@ -1,6 +1,6 @@
 """The blocks of a kept page, in the form with which the blocks of new pages are compared.
 
-A block has 32 bits before they are packed: 29 of its hash (:class:`crawler_dedup.signing.blocks.PackedBlock`), and whether
+A block has 32 bits: 29 of its hash (:class:`crawler_dedup.signing.blocks.PackedBlock`), and whether
 it is hidden, no text, or repeats the title. Of two blocks with different words, one in 500 million pairs has the same bits.
 """
 
@@ -11,7 +11,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from crawler_dedup.hashes import pack_ascending, unpack_ascending
 from crawler_dedup.signedpage import SignedPage, Trait
 from crawler_dedup.signing.blocks import IS_ADDRESS, read_rows
 
@@ -59,7 +58,7 @@ def pack_cover(blocks: bytes) -> bytes:
     keys = rows["hash"] & ~np.uint32(_FLAGS) | _FLAGS_BY_TRAITS[traits]
     kept = keys[(rows["size"] > 0) | (traits & IS_ADDRESS == int(Trait.EMBEDDED))]
     kept.sort()
-    return pack_ascending(kept)
+    return bytes(kept.astype("<u4").data)
 
 
 def cover_of(page: SignedPage) -> Cover:
@@ -69,7 +68,7 @@ def cover_of(page: SignedPage) -> Cover:
 
 @lru_cache(maxsize=_REMEMBERED)
 def _read_cover(packed: bytes) -> Cover:
-    numbers = unpack_ascending(packed)
+    numbers = np.frombuffer(packed, "<u4")
     flags, keys = numbers & _FLAGS, numbers & ~np.uint32(_FLAGS)
     kinds = (flags & (_IS_HIDDEN | _IS_EMBEDDED)).tolist()
     sets: tuple[set[int], ...] = (set(), set(), set(), set())
