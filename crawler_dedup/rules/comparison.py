@@ -163,7 +163,7 @@ class ComparedPair(PagePair):
             (block.traits & _NAME and self.is_title_repeated, "repeats the title"),
             (repeats and number in self.site_of_new.furniture, "on most pages of the site"),
             (self.same_host and self._says_where(place), "says where the page is"),
-            (number == self.address_date and not (self.kept_only or self._takes_turns), "a date of both addresses"),
+            (number == self.address_date and self._is_of_post(place), "a date of both addresses"),
             (repeats and is_label and not is_thin, "on many pages of the site"),
             (not is_thin and place in self._columns, "in a list beside the text that other pages have, too"),
         )
@@ -172,13 +172,19 @@ class ComparedPair(PagePair):
             return reason
         return self._exempt_link(place, block) if self.is_strict else self._exempt_frame(place, block)
 
+    def _is_of_post(self, place: int) -> bool:
+        """Return whether a date is that of the whole page: it is no fact in the text, and the kept page has no other one."""
+        blocks = self._blocks
+        begin = next((at for at in self._main if not blocks[at].traits & _NAME), place)
+        return not (begin < place <= self._main[-1]) and not (self.kept_only or self._takes_turns)
+
     @cached_property
     def _states(self) -> set[int]:
         """The places of blocks that many pages of the site have: labels, or states.
 
         They are around the main text and, if they are short, below it on one host, and anywhere on thin pages and pages that
         are visited again. Links are none, except around the main text. Blocks with a digit are elsewhere only if the kept
-        page lacks several: they are values of a table, neither the date in a frame nor those of another list of links.
+        page lacks several: they are values of a table, not the date in a frame.
         """
         blocks, common, is_thin = self._blocks, self.site_of_new.common, self.new.kind is PageKind.THIN
         states = [
@@ -190,8 +196,7 @@ class ComparedPair(PagePair):
         ]
         if is_thin or self.new.key == self.kept.key:
             return set(states)
-        links = {at for at, block in self._lacking.items() if block.traits & _LINKED and block.hash in common}
-        values = [at for at in states if at in self._lacking and blocks[at].traits & _NUMBER and at - 1 not in links]
+        values = [at for at in states if at in self._lacking and blocks[at].traits & _NUMBER]
         below = [at for at in states if self.same_host and at >= self._near.start and not blocks[at].traits & _NUMBER]
         return set(self._near).intersection(states).union(below, values if len(values) >= limits.ANOTHER_FRAME else ())
 
@@ -199,7 +204,8 @@ class ComparedPair(PagePair):
     def _takes_turns(self) -> bool:
         """Whether the kept page, in the same frame, has something else in their place: "In stock" instead of "Sold out"."""
         texts = frozenset(key_of(block.hash) for block in self._blocks if not block.traits & _EMBEDDED)
-        return bool((self._cover.shown | self._cover.hidden) - self._cover.names - texts) and self._has_same_frame
+        others = (self._cover.shown - self._shown) | (self._cover.hidden - texts)
+        return bool(others - self._cover.names) and self._has_same_frame
 
     def _exempt_picture(self, block: PackedBlock) -> str:
         """Return why a picture or the like does not count. Thin pages alone have them; on two hosts the addresses differ."""
@@ -224,7 +230,7 @@ class ComparedPair(PagePair):
     def _columns(self) -> set[int]:
         """The places of lines beside the main text that are no page's own: those of a list of the latest comments.
 
-        In each line, the same words join two links. Three pages have it, below a heading of most pages.
+        In each line, the same words join two links, one to a comment. Three pages have it, below a heading of most pages.
         """
         site, is_column, columns = self.site_of_new, False, set[int]()
         recurring = site.recurring | site.common

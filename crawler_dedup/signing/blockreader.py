@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING
@@ -24,6 +25,7 @@ from crawler_dedup.signing.hidden import (
 )
 from crawler_dedup.signing.limits import MAX_DEPTH
 from crawler_dedup.signing.textblocks import (
+    LINK_MARK,
     Block,
     join_parts,
     leave_out,
@@ -55,7 +57,10 @@ _WRITTEN = ("text", "tspan", "textpath", "foreignobject", "div", "p", "span")
 LISTS = frozenset(("dl", "ol", "pre", "table", "ul"))
 _LINES = "pre"
 _LINK, _BREAK = "a", "br"
-_CONTACTS = ("mailto:", "tel:")  # they lead to no page, and their text is a fact
+# Such as "mailto:", "tel:" and "sms:": they lead to no page, and their text is a fact.
+_CONTACT = re.compile(r"\s*+(?!https?:|javascript:)[a-z][a-z\d+.-]*+:", re.IGNORECASE)
+_SAME_PAGE = re.compile(r"#|\s*+javascript:", re.IGNORECASE)
+_PLACE = re.compile(r"[^#]++#[^#\d]*+\d")  # a numbered place in another page: "/tea#comment-5"
 _CODE = frozenset("code kbd samp tt var".split())
 # The parts of lists and tables.
 _ITEMS = frozenset(("dd", "li", "td", "th"))
@@ -110,6 +115,7 @@ class BlockReader:
         self._parts: list[str] = []
         self._link_begins: int | None = None  # where in the parts; None outside links
         self._leads_away = False  # whether a link since the last block leads to another page
+        self._leads_to_place = False  # whether one leads to a numbered place in another page
         self._state = SHOWN
         self._hidden_begins = 0  # where in the parts, while they are hidden
         self._hidden: list[slice] = []  # the hidden parts that have ended
@@ -186,9 +192,10 @@ class BlockReader:
         if tag in HIDING_TAGS or not HIDING_ATTRIBUTES.isdisjoint(element.keys()):
             self._turn(concealment(element, self._state, revealed=self._revealed))
         target = element.get("href") if tag == _LINK and self._link_begins is None else None
-        if target is not None and not target.startswith(_CONTACTS):
+        if target is not None and not _CONTACT.match(target):
             self._link_begins = len(parts)
-            self._leads_away = self._leads_away or target[:1] != "#"
+            self._leads_away = self._leads_away or not _SAME_PAGE.match(target)
+            self._leads_to_place = self._leads_to_place or _PLACE.match(target) is not None
             self._read(element, number, levels - 1)
             self._links.append(slice(self._link_begins, len(parts)))
             self._link_begins = None
@@ -288,7 +295,7 @@ class BlockReader:
             if links:
                 linked = min(size_of_links(parts, links, text, size), size)
                 path_kind = path_kind if self._leads_away else 0
-                beside = read_beside(parts, links) if linked < size else ""
+                beside = read_beside(parts, links, LINK_MARK * self._leads_to_place) if linked < size else ""
             if hidden:
                 shown = join_parts(leave_out(parts, hidden))
             block = make_block(
@@ -302,7 +309,7 @@ class BlockReader:
             for spans in (links, hidden, code):
                 spans.clear()
         if self._link_begins is None:
-            self._leads_away = False
+            self._leads_away = self._leads_to_place = False
 
 
 def _is_text_of_its_own(item: HtmlElement) -> bool:

@@ -37,7 +37,8 @@ class Block(NamedTuple):
         row: number of the row of a table, or of the label in a list of labels with values, that it belongs to; 0: none.
         cell: number of the cell in that row, counted from 1; 0: none.
         lines: the lines of a preformatted text, by which it is compared. The main text is found without them.
-        beside: the text beside its links, each of which :data:`LINK_MARK` represents, if it has words or a value.
+        beside: the text beside its links, if it has words or a value. If a link leads to a numbered place in another page,
+            such as a comment, :data:`LINK_MARK` represents each link.
     """
 
     text: str
@@ -71,9 +72,9 @@ def size_of_links(parts: list[str], links: list[slice], text: str, size: int) ->
     return sum(map(size_in_letters, texts))
 
 
-def read_beside(parts: list[str], links: list[slice]) -> str:
-    """Return the text beside *links*, each marked; ``""`` if it is only a number (as "1." and "(12)") and punctuation."""
-    beside = join_parts(leave_out(parts, links, LINK_MARK))
+def read_beside(parts: list[str], links: list[slice], mark: str = "") -> str:
+    """Return the text beside *links*, with *mark* for each; ``""`` if it is only a number ("1.", "(12)") and punctuation."""
+    beside = join_parts(leave_out(parts, links, mark))
     says_more = _NUMBERS.search(beside) or any(sign.isalpha() or _is_value(sign) for sign in beside)
     return beside if says_more else ""
 
@@ -81,7 +82,8 @@ def read_beside(parts: list[str], links: list[slice]) -> str:
 def find_joined(lines: Iterable[Block]) -> frozenset[int]:
     """Return the identities of lines whose links are joined by the same words as those of the lines beside them.
 
-    In a list of the latest comments, each line is "NAME on TITLE".
+    In a list of the latest comments, each line is "NAME on TITLE". One of the links leads to the comment: a cast has
+    lines of the same form, but belongs to its page.
     """
     runs = groupby(lines, attrgetter("beside", "path_kind"))
     joined = ([*map(id, run)] for (beside, path_kind), run in runs if path_kind and beside.count(LINK_MARK) > 1)

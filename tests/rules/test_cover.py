@@ -87,6 +87,7 @@ LABELS = {
     "text": "<p>{}</p>",
     "sentence": "<p>The company plays each of these pieces outside as a {}, whatever the weather, until October.</p>",
     "partly hidden": "<p>{} <span hidden>(genre)</span></p>",
+    "beside the other one, which is hidden": "<p>{}</p><p hidden>{other}</p>",
     "link": "<p><a href=/genre/{}>{}</a></p>",
     "button": "<p><button>{}</button></p>",
     "below": "</article><div>Genre: {}</div><article>",
@@ -99,7 +100,8 @@ LABELS = {
 def test_a_label_of_the_site_counts_where_the_kept_page_has_another_one(
     tmp_path: Path, markup: str, count: int
 ) -> None:
-    comedy, tragedy = (markup.format(*[genre] * 2) for genre in ("Comedy", "Tragedy"))
+    genres = ("Comedy", "Tragedy")
+    comedy, tragedy = (markup.format(*[genre] * 2, other=genres[genre == "Comedy"]) for genre in genres)
     with Deduplicator.open(tmp_path) as deduplicator:
         crawl = Crawl(deduplicator)
         for number in range(2 * MIN_PAGES):

@@ -103,6 +103,7 @@ def test_a_date_that_both_addresses_contain_makes_no_other_page(crawl: Crawl, da
         ("", (f"{POST}.html", f"{POST}/"), "Cancelled on Jan 13, 2026"),
         ("", (f"{POST}.html", f"{POST}/"), "<td>Day<td>Jan 13, 2026"),
         ("Jan 20, 2026", (f"{POST}.html", f"{POST}/"), "Jan 13, 2026"),
+        ("<h2>Closing day</h2>", (f"{POST}.html", f"{POST}/"), "<h2>Closing day</h2><p>Jan 13, 2026"),
         ("", ("/kettle.html", f"{POST}/"), "Jan 13, 2026"),
         ("", ("/2026/01/14/kettle", f"{POST}/"), "Jan 13, 2026"),
         ("", ("/03.04.2026/kettle.html", "/03.04.2026/kettle/"), "03/04/2026"),
@@ -112,7 +113,7 @@ def test_a_date_counts_if_the_kept_page_does_not_say_it_too(
     crawl: Crawl, kept: str, paths: tuple[str, str], new: str
 ) -> None:
     for path, line in zip(paths, (kept, new), strict=True):
-        content = chapter(above=f"<table><tr>{line}</table>" if line[:1] == "<" else f"<p>{line}</p>")
+        content = chapter(above=f"<table><tr>{line}</table>" if line[:3] == "<td" else f"<p>{line}</p>")
         assert crawl.check(path, content).verdict is Verdict.NEW
 
 
