@@ -28,6 +28,8 @@ MAX_COMPARED = 256
 """Maximum number of kept pages that are compared with one new page, nearest first."""
 MAX_CHANGED = 256
 """Maximum number of pages, sites or overrides that a command changes in one transaction: a site may take 400 KB."""
+MAX_BATCH_BYTES = 1 << 25
+"""Length of the texts and other values of records that are imported or compared together; the last one may exceed it."""
 
 # What a process remembers
 

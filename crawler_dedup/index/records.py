@@ -11,7 +11,7 @@ import msgspec
 from xxhash import xxh32_intdigest
 
 from crawler_dedup.index.layout import decode_struct
-from crawler_dedup.index.limits import MAX_ALIASES, MAX_ALSO_AT
+from crawler_dedup.index.limits import MAX_ALIASES, MAX_ALSO_AT, MAX_BATCH_BYTES
 from crawler_dedup.signedpage import NAME_BYTES, Count, SignedPage, hash_page_key, is_well_formed
 
 KEY_BYTES = 12
@@ -53,7 +53,6 @@ class Record(msgspec.Struct, frozen=True, array_like=True):
     also_at: Addresses = ()
 
 
-_BATCH_BYTES = 1 << 25
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(Record).decode
 
@@ -104,7 +103,7 @@ def in_batches(records: Iterable[Record], most: int) -> Iterator[list[Record]]:
         batch.append(record)
         values = *msgspec.structs.astuple(record.page), *record.also_at
         size += sum(len(value) for value in values if isinstance(value, str | bytes))
-        if len(batch) == most or size > _BATCH_BYTES:
+        if len(batch) == most or size > MAX_BATCH_BYTES:
             yield batch
             batch, size = [], 0
     if batch:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from crawler_dedup.index.layout import (
@@ -159,23 +159,6 @@ def take_many(scope: int, key: int, count: int, at: int) -> Operation:
     return operate
 
 
-operations = st.one_of(
-    st.builds(write, tables, names, contents),
-    st.builds(delete, tables, names),
-    st.builds(add_record, contents),
-    st.builds(change_record, st.integers(0, 9), st.one_of(st.just(b""), contents)),
-    *(st.builds(operation, st.just(SIGNATURES), scopes, keys, payloads) for operation in (append, append, take)),
-    st.builds(append_many, scopes, each_key, counts),
-    st.builds(take_many, scopes, each_key, counts, st.integers(0, 900)),
-    *(
-        st.builds(
-            operation, st.just(NUMBERS), st.just(0), st.lists(st.integers(0, 3), unique=True, max_size=1), payloads
-        )
-        for operation in (append, append, take)
-    ),
-)
-
-
 def compare(storage: Storage, model: Model) -> None:
     """Require that *storage* contains what *model* contains."""
     for table in ROW_TABLES:
@@ -199,6 +182,24 @@ def compare(storage: Storage, model: Model) -> None:
         assert chunks == {place: bucket for place, bucket in model.buckets.items() if bucket}
 
 
+operations = st.one_of(
+    st.just(compare),  # with the changes of the transaction so far
+    st.builds(write, tables, names, contents),
+    st.builds(delete, tables, names),
+    st.builds(add_record, contents),
+    st.builds(change_record, st.integers(0, 9), st.one_of(st.just(b""), contents)),
+    *(st.builds(operation, st.just(SIGNATURES), scopes, keys, payloads) for operation in (append, append, take)),
+    st.builds(append_many, scopes, each_key, counts),
+    st.builds(take_many, scopes, each_key, counts, st.integers(0, 900)),
+    *(
+        st.builds(
+            operation, st.just(NUMBERS), st.just(0), st.lists(st.integers(0, 3), unique=True, max_size=1), payloads
+        )
+        for operation in (append, append, take)
+    ),
+)
+
+
 def work(place: Any, model: Model, transactions: Sequence[Sequence[Operation]]) -> None:
     """Open an index, make each of *transactions*, and close it."""
 
@@ -216,6 +217,14 @@ def work(place: Any, model: Model, transactions: Sequence[Sequence[Operation]]) 
 
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(transactions=st.lists(st.lists(operations, max_size=12), min_size=1, max_size=5), opened_again=st.integers(0, 5))
+@example(
+    transactions=[
+        [write(RUNS, (0, 0), b"old")],
+        [write(RUNS, (0, 0), b"new"), compare],
+        [delete(RUNS, (0, 0)), compare],
+    ],
+    opened_again=0,
+)
 def test_a_storage_contains_what_was_written(
     places: Places, transactions: Sequence[Sequence[Operation]], opened_again: int
 ) -> None:
