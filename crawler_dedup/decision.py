@@ -89,7 +89,7 @@ class Decision:
         kept_snapshot: number of the snapshot of the other page's site, if there is another page.
         links_followed: whether the links of the page are followed even if it is dropped, so that they did not count.
         also_at: for ``unchanged`` and ``changed``, the addresses of its duplicates since it was kept, the first 32. They are
-            stored at the end of a run, or earlier if there are many.
+            stored a moment after their decisions.
 
     >>> decision = Decision(Verdict.UNCHECKED, "https://user:password@example.com/", "key", "global", "too large")
     >>> decision.passes

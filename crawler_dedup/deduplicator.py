@@ -240,7 +240,9 @@ class Deduplicator:
         aliases: Mapping[str, str] | None = None,
         is_dry: bool | None = None,
     ) -> Future[list[Decision]]:
-        """Decide as :meth:`decide` without waiting. If the future is cancelled before its transaction, nothing is filed.
+        """Decide as :meth:`decide` without waiting, in one transaction, during which no other process can change the index.
+
+        If the future is cancelled before it begins, nothing is filed. Submit large batches in parts of some hundred pages.
 
         Args:
             claim: whether a page that passes represents others only once it is settled (:meth:`end_claim`), not at once.

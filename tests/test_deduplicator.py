@@ -1,11 +1,12 @@
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from crawler_dedup import BEING_HANDLED, Config, ConfigError, Decision, Deduplicator, Verdict
+from crawler_dedup import BEING_HANDLED, Config, ConfigError, Decision, Deduplicator, SignedPage, Verdict
 from tests.support.crawling import article
 
 
@@ -53,6 +54,23 @@ def test_a_scope_that_only_a_crawl_can_find_has_to_be_given(tmp_path: Path, scop
         with pytest.raises(ConfigError, match="give the scope of the pages"):
             check(deduplicator, "http://a/", article("x"))
         assert deduplicator.check("http://a/", article("x").encode(), scope="s").scope == "s"
+
+
+def test_a_large_batch_is_decided_in_several_transactions(
+    deduplicator: Deduplicator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store, sizes = deduplicator.index, list[int]()
+    offer = store.offer
+
+    def note_size(pages: Sequence[SignedPage], *args: Any, **options: Any) -> Any:
+        sizes.append(len(pages))
+        return offer(pages, *args, **options)
+
+    monkeypatch.setattr(store, "offer", note_size)
+    monkeypatch.setattr(type(store), "changed_at_once", 2)
+    pages = [deduplicator.sign(f"http://a/{number}", article(number % 3).encode()) for number in range(5)]
+    verdicts = [decision.verdict for decision in deduplicator.decide(pages)]
+    assert (verdicts, sizes) == ([Verdict.NEW] * 3 + [Verdict.DUPLICATE] * 2, [2, 2, 1])
 
 
 def test_sign_is_pure_and_decide_files(deduplicator: Deduplicator) -> None:

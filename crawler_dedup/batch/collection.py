@@ -244,14 +244,15 @@ def read_description(path: Path, kind: type[_Description], if_missing: str, reme
         DedupError: the file is missing or damaged, or another version has written it.
     """
     try:
-        description = msgspec.json.decode(path.read_bytes(), type=kind)
+        content = path.read_bytes()
+        written = msgspec.json.decode(content, type=Description).format
+        if written != FORMAT:  # whose other fields may be others
+            raise DedupError(f"{path.parent} has format {written}, this version has {FORMAT}: {remedy}.")
+        return msgspec.json.decode(content, type=kind)
     except FileNotFoundError:
         raise DedupError(f"{path.parent} {if_missing}: there is no {path.name}.") from None
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise DedupError(f"{path} is damaged: {error}. To replace it, {remedy}.") from None
-    if description.format != FORMAT:
-        raise DedupError(f"{path.parent} has format {description.format}, this version has {FORMAT}: {remedy}.")
-    return description
 
 
 def write_json(path: Path, content: msgspec.Struct) -> None:

@@ -6,7 +6,6 @@ from array import array
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
@@ -18,13 +17,13 @@ from crawler_dedup.batch.shard import KeyEntries, decode_page, prepare_page, rea
 from crawler_dedup.hashes import Numbers
 from crawler_dedup.index.header import require_same_spec
 from crawler_dedup.index.profiles import FrozenProfiles, StoredSite
-from crawler_dedup.index.records import Record, name_page
+from crawler_dedup.index.records import Record, in_batches, name_page
 from crawler_dedup.rules.matcher import RuleMatcher
 from crawler_dedup.signedpage import PageKind
 from crawler_dedup.system.callbacks import Advance
 from crawler_dedup.transfer import Export
 
-_BATCH = 1 << 14  # pages that are held in memory
+_BATCH = 1 << 14  # maximum number of pages that are held in memory
 
 
 class ExistingBatch(NamedTuple):
@@ -102,8 +101,7 @@ def read_batches(
     Args:
         texts_by_key: whether texts, too, are looked up by keys alone.
     """
-    stored = iter(existing.read(matcher, profiles))
-    while records := list(islice(stored, _BATCH)):
+    for records in in_batches(existing.read(matcher, profiles), _BATCH):
         pages, entries = [record.page for record in records], KeyEntries()
         texts = np.array([page.kind is PageKind.TEXT for page in pages], dtype=bool)
         signatures = np.array([page.signature for page in pages], dtype=np.uint64)

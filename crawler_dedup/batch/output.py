@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from mmap import ACCESS_READ, mmap
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import TemporaryFile
 from typing import Any
 
 import numpy as np
@@ -91,14 +92,14 @@ def write_clusters(
         decisions: the decisions, which are made meanwhile; those about pages without a representative are ignored.
         against: path of the index or collection with the representatives that were kept before; ``""``: there is none.
     """
-    with TemporaryDirectory(dir=path.parent) as folder:
-        unsorted = Path(folder, "unsorted")
+    with TemporaryFile(dir=path.parent) as unsorted:
         with pa.ipc.new_file(unsorted, _LEFT_OUT) as writer:
             for batch in make_batches(_read_values(decisions), _LEFT_OUT, _GROUP_ROWS):
                 writer.write_batch(batch)
-        with pa.memory_map(str(unsorted)) as file, _open_table(path, CLUSTERS_SCHEMA) as clusters:
-            left_out = pa.ipc.open_file(file).read_all()
-            order = np.argsort(left_out["place"].to_numpy())
+        unsorted.flush()
+        left_out = pa.ipc.open_file(pa.py_buffer(mmap(unsorted.fileno(), 0, access=ACCESS_READ))).read_all()
+        order = np.argsort(left_out["place"].to_numpy())
+        with _open_table(path, CLUSTERS_SCHEMA) as clusters:
             for first in range(0, len(order), _GROUP_ROWS):
                 part = left_out.take(order[first : first + _GROUP_ROWS])
                 clusters.write_table(_make_clusters(part, rows, pages, against))

@@ -163,11 +163,11 @@ class Config:
     )
     revisit: Literal["pass", "drop"] = _setting(
         "pass",
-        "What happens to a page that is unchanged since an earlier run handled it, if that run was not killed and, "
-        "unless it has a JOBDIR, not ended by Ctrl-C or `CLOSESPIDER_…`. `drop` drops it: an incremental crawl; its "
-        'links are followed only with `DEDUP_ACTION = "follow"`. A page that Scrapy\'s HTTP cache replays passes. With '
-        "either value: if two addresses that a run requests redirect to the same page, it is dropped the second time, "
-        "unless it has changed; a second request for the same address passes.",
+        "`drop`: a page that is unchanged since an earlier run handled it is dropped (an incremental crawl); its links "
+        'are followed only with `DEDUP_ACTION = "follow"`. Runs that were killed do not count, nor runs without a JOBDIR '
+        "that Ctrl-C or `CLOSESPIDER_…` ended. A page that Scrapy's HTTP cache replays passes. With either value: if two "
+        "addresses that a run requests redirect to the same page, it is dropped the second time, unless it has changed; "
+        "a second request for the same address passes.",
     )
     never_drop: Prefixes = _setting(
         (),
@@ -193,9 +193,9 @@ class Config:
     timeout: Annotated[float, Meta(ge=0.01, le=86_400)] = _setting(
         30.0,
         "Seconds that a worker may take for a page, not counting the time to load a dictionary. After that the worker is "
-        "replaced, and the page passes as `unchecked`. A signed page waits for the index for a fifth of this setting, "
-        "but for at least 6 seconds, and never longer than this setting (by default 6 seconds). While the server of the "
-        "index is unavailable, it waits as `DEDUP_INDEX_WAIT` says.",
+        "replaced, and the page passes as `unchecked`. A signed page waits for the index for at most a fifth of this time "
+        "or 6 seconds, whichever is longer, but never longer than this time. While the server of the index is "
+        "unavailable, it waits as `DEDUP_INDEX_WAIT` says.",
     )
     processes: Annotated[int, Meta(ge=0, le=64, extra={"zero": "on the event loop"})] = _setting(
         PROCESSES,

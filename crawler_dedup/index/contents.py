@@ -17,7 +17,7 @@ from crawler_dedup.index.limits import MAX_CHANGED, MAX_EMPTIED_SITES, MAX_OVERR
 from crawler_dedup.index.overrides import KnownOverrides, Override
 from crawler_dedup.index.profiles import FrozenProfiles, Snapshot, StoredSite, site_key
 from crawler_dedup.index.protocols import Filing
-from crawler_dedup.index.records import Record
+from crawler_dedup.index.records import Record, in_batches
 from crawler_dedup.index.runs import RunEntry, wall_clock
 from crawler_dedup.index.storage import NO_NEEDS, Needs, Storage
 from crawler_dedup.index.transaction import Transaction
@@ -199,11 +199,10 @@ class Contents(ABC):
         items: Iterable[_Item],
         change: Callable[[Transaction, _Item], _T],
         needs_of: Callable[[Sequence[_Item]], Needs] = lambda _: NO_NEEDS,
-        at_once: int = 0,
     ) -> Iterator[_T]:
         """Call *change* with each of *items*, some in a transaction, which has *needs_of* them; yield the results."""
         waiting = iter(items)
-        while part := list(islice(waiting, at_once or self.changed_at_once)):
+        while part := list(islice(waiting, self.changed_at_once)):
             yield from self._write(lambda txn, part=part: [change(txn, item) for item in part], needs=needs_of(part))  # type: ignore[misc]
 
     def list_overrides(self) -> list[Override]:
@@ -238,10 +237,13 @@ class Contents(ABC):
         They are not compared with each other or with the kept pages.
         """
 
-        def needs_of(part: Sequence[Record]) -> Needs:
-            return Needs(filing, [record.page for record in part])
+        def merge(txn: Transaction, batch: Sequence[Record]) -> int:
+            return sum(txn.merge(record, filing) for record in batch)
 
-        return sum(self._change_each(records, partial(Transaction.merge, filing=filing), needs_of, self.merged_at_once))
+        return sum(
+            self._write(partial(merge, batch=batch), needs=Needs(filing, [record.page for record in batch]))
+            for batch in in_batches(records, self.merged_at_once)
+        )
 
     def __len__(self) -> int:
         """Return how many pages are recorded."""

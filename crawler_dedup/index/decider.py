@@ -1,6 +1,6 @@
 """Decisions about the pages that are offered, one after the other, and the filing of pages that pass.
 
-The kept pages are in an index, which is read and changed within one transaction, or in memory.
+The kept pages are read and changed within one transaction.
 """
 
 from __future__ import annotations

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from hashlib import blake2b
 from typing import Annotated
@@ -52,6 +53,7 @@ class Record(msgspec.Struct, frozen=True, array_like=True):
     also_at: Addresses = ()
 
 
+_BATCH_BYTES = 1 << 25
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(Record).decode
 
@@ -93,3 +95,17 @@ def hash_scope(scope: str) -> int:
     Two scopes may have the same hash: records contain the scope itself.
     """
     return xxh32_intdigest(scope.encode("utf-8", "replace"))
+
+
+def in_batches(records: Iterable[Record], most: int) -> Iterator[list[Record]]:
+    """Yield *records* in lists of up to *most*; lists of long records, such as those of a hostile export, end earlier."""
+    batch, size = list[Record](), 0
+    for record in records:
+        batch.append(record)
+        values = *msgspec.structs.astuple(record.page), *record.also_at
+        size += sum(len(value) for value in values if isinstance(value, str | bytes))
+        if len(batch) == most or size > _BATCH_BYTES:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch

@@ -18,7 +18,7 @@ from crawler_dedup.batch.candidates import find_candidates
 from crawler_dedup.batch.collection import Collection
 from crawler_dedup.batch.decide import RememberingMatcher
 from crawler_dedup.batch.existing import ExistingPages
-from crawler_dedup.batch.find import PROFILES, Report
+from crawler_dedup.batch.find import PROFILES, Report, find_duplicates
 from crawler_dedup.batch.learning import LEARNED_PAGES
 from crawler_dedup.batch.output import CLUSTERS, KEPT
 from crawler_dedup.batch.shard import ENTRY_BYTES, read_rows
@@ -27,7 +27,7 @@ from crawler_dedup.index.profiles import FrozenProfiles
 from crawler_dedup.rules.limits import MIN_PAGES
 from crawler_dedup.signing.lookup import lookup_of
 from crawler_dedup.signing.signer import Signer
-from crawler_dedup.system.callbacks import ignore_progress
+from crawler_dedup.system.callbacks import Advance, ignore_progress
 from crawler_dedup.transfer import export_index, import_index
 from tests.support.collections import (
     CONFIG,
@@ -262,6 +262,20 @@ def test_pages_of_different_languages_are_not_compared(tmp_path: Path) -> None:
     for scope, kept in {"global": 1, "language": 2}.items():
         sign([source], tmp_path / scope, scope=scope)
         assert find(tmp_path / scope, tmp_path / "decisions").kept == kept
+
+
+def test_a_search_that_is_killed_leaves_no_file_of_its_own(tmp_path: Path) -> None:
+    sign([write_pages(tmp_path / "pages.jsonl", make_pages(1, 40))], tmp_path / "signed")
+    output, present = tmp_path / "decisions", set[str]()
+
+    def start(stage: str, _: int | None) -> Advance:
+        def note_files(_: int) -> None:
+            present.update(path.name for path in output.rglob("*") if path.is_file())
+
+        return note_files if stage == "deciding" else ignore_progress
+
+    find_duplicates(tmp_path / "signed", output, CONFIG, start)
+    assert present == {PROFILES}
 
 
 def test_too_little_memory_is_refused_before_any_work(tmp_path: Path) -> None:

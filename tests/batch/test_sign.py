@@ -11,7 +11,7 @@ import pytest
 pytest.importorskip("pyarrow", reason="the extra batch is not installed: pip install '.[batch]'")
 
 from crawler_dedup import Config, DedupError
-from crawler_dedup.batch.collection import Collection
+from crawler_dedup.batch.collection import FORMAT, Collection, Description, write_json
 from crawler_dedup.batch.formats.records import Columns
 from tests.support import processes
 from tests.support.collections import Page, find, sign, write_pages
@@ -82,6 +82,15 @@ def test_a_collection_with_another_configuration_is_refused(tmp_path: Path, inpu
         sign(inputs, tmp_path / "signed", columns=Columns(id="id"))
     with pytest.raises(DedupError, match="holds no signed pages"):
         find(tmp_path, tmp_path / "decisions")
+
+
+def test_a_collection_of_another_version_is_refused_by_its_format_whatever_else_it_has(
+    tmp_path: Path, inputs: list[Path]
+) -> None:
+    sign(inputs, tmp_path / "signed")
+    write_json(tmp_path / "signed" / "collection.json", Description(FORMAT - 1))
+    with pytest.raises(DedupError, match=f"signed has format {FORMAT - 1}, this version has {FORMAT}: run"):
+        find(tmp_path / "signed", tmp_path / "decisions")
 
 
 def test_a_call_that_signs_no_page_does_not_decide_how_others_sign(tmp_path: Path) -> None:

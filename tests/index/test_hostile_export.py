@@ -6,7 +6,7 @@ import random
 import re
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import msgspec
@@ -125,14 +125,33 @@ for file in map(Path, sys.argv[1:]):
 """
 
 
-@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="the peak of the memory is read from /proc")
-def test_a_hostile_export_is_refused_with_little_memory(hostile: Mapping[str, Path]) -> None:
-    command = [sys.executable, "-c", READ_THEM, *map(str, hostile.values())]
+def measure(files: Iterable[Path]) -> tuple[str, dict[str, int]]:
+    """Import *files* in a child process; return its output, and the megabytes that each takes, by name."""
+    command = [sys.executable, "-c", READ_THEM, *map(str, files)]
     child = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=120)
     assert child.returncode == 0, child.stderr
+    takes = re.findall(r"^(.+) takes (\d+)$", child.stdout, re.MULTILINE)
+    return child.stdout, {name: int(megabytes) for name, megabytes in takes}
+
+
+needs_proc = pytest.mark.skipif(
+    not Path("/proc/self/status").exists(), reason="the peak of the memory is read from /proc"
+)
+
+
+@needs_proc
+def test_long_records_are_imported_with_little_memory(tmp_path: Path) -> None:
+    pages = (SignedPage(f"{number:024}", "u", "s", text=bytes(MEGABYTE)) for number in range(300))
+    write_export(tmp_path / "file", Header(5, SPEC, {}), (Record(page, settled=1) for page in pages))
+    _, takes = measure([tmp_path / "file"])
+    assert takes["file"] < 256
+
+
+@needs_proc
+def test_a_hostile_export_is_refused_with_little_memory(hostile: Mapping[str, Path]) -> None:
+    output, takes = measure(hostile.values())
     for name in hostile:
-        assert f"{name}: {hostile[name]} cannot be read as an export: " in child.stdout
-    takes = {name: int(megabytes) for name, megabytes in re.findall(r"^(.+) takes (\d+)$", child.stdout, re.MULTILINE)}
+        assert f"{name}: {hostile[name]} cannot be read as an export: " in output
     assert takes.keys() == hostile.keys()
     assert max(takes.values()) < 256, takes
     assert not (hostile["brackets in a record"].with_name("index")).exists()

@@ -157,7 +157,16 @@ def test_a_run_that_lives_in_another_process_holds_its_claim_until_it_is_killed(
         holder.wait()
         assert answer(run, "2", "x") == "new"
         assert [record.run for record in kept(tmp_path)] == [run.run]
-        assert len(lock_files(tmp_path)) == 1  # that of the killed run was removed when the index was opened again
+        assert len(lock_files(tmp_path)) == 1  # that of the killed run was removed when the decision asked for it
+
+
+def test_the_lock_file_of_a_killed_run_is_removed_at_the_next_opening(tmp_path: Path) -> None:
+    with running_program(_ELSEWHERE, tmp_path) as holder:
+        holder.kill()
+        holder.wait()
+        (left_behind,) = lock_files(tmp_path)
+    with Deduplicator.open(tmp_path, CONFIG):
+        assert left_behind not in lock_files(tmp_path)
 
 
 @contextmanager

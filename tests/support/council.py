@@ -1,4 +1,4 @@
-"""Two pages of a council that say the opposite of each other, and are taken for duplicates: buttons are not compared."""
+"""Two pages of a council that say the opposite of each other, and are taken for duplicates: asides are not compared."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ that the road along the bank stays closed to lorries for that time.</p>
 market, and had asked for a second study of noise and of parking.</p>
 <p>The mayor said that the decision was not an easy one, that everybody had been heard, and that the council is going to
 look at the matter again as soon as the county publishes its figures.</p>
-<button>The plan was {decided}.</button>
+<aside>The plan was {decided}.</aside>
 """
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -24,10 +25,12 @@ from crawler_dedup.index.layout import (
     decode_number,
 )
 from crawler_dedup.index.lmdb.buckets import Buckets
-from crawler_dedup.index.lmdb.engine import explain, open_lmdb
+from crawler_dedup.index.lmdb.engine import DATA_FILE, explain, open_lmdb, unusable_error
 from crawler_dedup.index.lmdb.environment import Environment
 from crawler_dedup.index.lmdb.locks import is_run_alive
 from crawler_dedup.index.storage import Storage
+
+_LEAST_SCRATCH = 1 << 30
 
 
 class Databases:
@@ -100,7 +103,9 @@ def begin_scratch(directory: Path) -> Iterator[Storage]:
     Raises:
         IndexUnusable: the disk is full.
     """
-    with open_lmdb(directory, MAP_SIZE, lock=False) as env:
+    with _open_scratch(directory, MAP_SIZE) as env:
+        if os.name == "posix":  # nothing is left of an open file without a name if this process is killed
+            (directory / DATA_FILE).unlink()
         txn = env.begin(write=True, buffers=True)
         try:
             yield DirectoryStorage(Databases(env, txn), txn)
@@ -108,3 +113,13 @@ def begin_scratch(directory: Path) -> Iterator[Storage]:
             raise explain(error, env, directory) from error
         finally:
             txn.abort()
+
+
+def _open_scratch(directory: Path, map_size: int) -> lmdb.Environment:
+    """Open a file with the largest map up to *map_size* that the process may have. Raises :class:`IndexUnusable`."""
+    try:
+        return open_lmdb(directory, map_size, lock=False)
+    except lmdb.Error as error:
+        if isinstance(error, lmdb.MemoryError) and map_size > _LEAST_SCRATCH:
+            return _open_scratch(directory, map_size // 4)
+        raise unusable_error(directory, "cannot be opened", error) from error
