@@ -163,7 +163,7 @@ class ComparedPair(PagePair):
             (block.traits & _NAME and self.is_title_repeated, "repeats the title"),
             (repeats and number in self.site_of_new.furniture, "on most pages of the site"),
             (self.same_host and self._says_where(place), "says where the page is"),
-            (number == self.address_date and self._is_of_post(place), "a date of both addresses"),
+            (not is_thin and number == self.address_date and self._is_of_post(place), "a date of both addresses"),
             (repeats and is_label and not is_thin, "on many pages of the site"),
             (not is_thin and place in self._columns, "in a list beside the text that other pages have, too"),
         )

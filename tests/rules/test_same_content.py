@@ -11,7 +11,7 @@ from crawler_dedup import Verdict
 from crawler_dedup.rules.limits import MIN_PAGES
 from crawler_dedup.signedpage import PageKind
 from tests.support.crawling import paragraphs, words
-from tests.support.sitepages import MENU, SITE, STORIES, Crawl, is_duplicate, knowing, listing, page, story
+from tests.support.sitepages import MENU, SITE, STORIES, Crawl, entries, is_duplicate, knowing, listing, page, story
 
 LATER = 64
 """With so many pages, a block that only half of the first eight have is no longer shared."""
@@ -114,6 +114,15 @@ def test_a_date_counts_if_the_kept_page_does_not_say_it_too(
 ) -> None:
     for path, line in zip(paths, (kept, new), strict=True):
         content = chapter(above=f"<table><tr>{line}</table>" if line[:3] == "<td" else f"<p>{line}</p>")
+        assert crawl.check(path, content).verdict is Verdict.NEW
+
+
+@knowing
+def test_a_date_counts_on_a_page_with_little_text_although_both_addresses_contain_it(crawl: Crawl) -> None:
+    for path, date in ((f"{POST}/1", ""), (f"{POST}/2", "<p>Jan 13, 2026</p>")):
+        body = f"<h1>Kettles</h1><h2>Closing day</h2>{date}<ul>{entries(STORIES)}</ul>"
+        content = page(f"Kettles | {SITE}", body, MENU)
+        assert crawl.kind(content) is PageKind.THIN
         assert crawl.check(path, content).verdict is Verdict.NEW
 
 
