@@ -176,8 +176,7 @@ def hash_page_key(scope: str, key: str) -> bytes:
 
 def is_well_formed(page: SignedPage) -> bool:
     """Return whether the parts of a page that was read from disk have possible lengths."""
+    if page.kind is not PageKind.TEXT and (len(page.value) % KEY_BYTES or len(page.value) > MAX_KEYS * KEY_BYTES):
+        return False
     are_lists = len(page.links) % 4 == 0 and len(page.blocks) % BLOCK_BYTES == 0 and len(page.cover) % 4 == 0
-    are_keys = page.kind is PageKind.TEXT or (
-        len(page.value) % KEY_BYTES == 0 and len(page.value) <= MAX_KEYS * KEY_BYTES
-    )
-    return are_lists and are_keys and 0 <= page.signature < 1 << 64
+    return are_lists and 0 <= page.signature < 1 << 64

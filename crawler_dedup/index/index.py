@@ -102,9 +102,7 @@ class Index(Contents):
             dropped[:] = decider.dropped  # a job may run more than once
             return decided
 
-        def store_addresses(
-            offer: Future[list[Decision]],
-        ) -> None:  # not urgent: a duplicate costs no commit of its own
+        def store_addresses(offer: Future[list[Decision]]) -> None:  # not urgent: it may wait for other jobs
             if dropped and not offer.cancelled() and offer.exception() is None:
                 names = [(kept.scope, kept.key) for kept, _ in dropped]
                 with suppress(IndexUnusable):  # it is being closed

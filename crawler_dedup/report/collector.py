@@ -105,9 +105,7 @@ class _Collector:
             hosts=[(host, PageCounts(*numbers)) for host, *numbers in self._select(f"host, {_COUNTS} {largest}")],
             other_hosts=PageCounts(*others),
             host_count=self._count(f"FROM (SELECT DISTINCT host FROM {self._outcomes})"),  # noqa: S608
-            distances=self._count_duplicates("distance", BITS),  # a journal may be damaged
-            resemblances=self._count_duplicates("CAST(resemblance * 100 AS INT)", 100),
-            coverages=self._count_duplicates("CAST(coverage * 100 AS INT)", 100),
+            distances=self._count_distances(),
             rules=self._count_by("rule", self._duplicates),
             reasons=self._count_by("reason", f"{self._entries} AND event = 'unchecked'"),
             groups=list(self._find_groups(groups)),
@@ -157,10 +155,9 @@ class _Collector:
             )
         )
 
-    def _count_duplicates(self, number: str, most: int) -> Counter[int]:
-        """Count the duplicates by a number from 0 to *most*."""
-        where = f"{self._duplicates} AND {number} BETWEEN 0 AND {most}"
-        return Counter(dict(self._select(f"{number}, count(*) FROM entries WHERE {where} GROUP BY 1")))
+    def _count_distances(self) -> Counter[int]:
+        where = f"{self._duplicates} AND distance BETWEEN 0 AND {BITS}"  # a journal may be damaged
+        return Counter(dict(self._select(f"distance, count(*) FROM entries WHERE {where} GROUP BY 1")))
 
     def _add_savings(self, where: str) -> Savings:
         sums = self._select(f"total(bytes), total(links) FROM entries WHERE {self._entries} AND {where}")

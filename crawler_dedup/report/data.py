@@ -143,8 +143,6 @@ class ReportData:
         other_hosts: the pages of all other hosts.
         host_count: how many hosts there are in all.
         distances: duplicates by the distance of the signatures.
-        resemblances: duplicates by resemblance in per cent, rounded down.
-        coverages: duplicates by coverage in per cent, rounded down.
         rules: duplicates by the rule that decided.
         reasons: unchecked pages by reason.
         groups: (address, duplicates) of the kept pages with several duplicates, largest first.
@@ -180,8 +178,6 @@ class ReportData:
     other_hosts: PageCounts
     host_count: int
     distances: Counter[int]
-    resemblances: Counter[int]
-    coverages: Counter[int]
     rules: Sequence[tuple[str, int]]
     reasons: Sequence[tuple[str, int]]
     groups: Sequence[tuple[str, DuplicateGroup]]

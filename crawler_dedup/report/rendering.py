@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from itertools import pairwise
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -54,7 +53,7 @@ def render(data: ReportData, max_distance: int, created: datetime) -> str:
         data=data,
         max_distance=max_distance,
         covered=describe_runs(data.run_count, *data.span),
-        charts=list(_chart_limits(data, max_distance)),
+        distances=_chart_distances(data.distances, max_distance) if data.distances else None,
     )
 
 
@@ -112,29 +111,8 @@ def _percent(share: float) -> str:
     return f"{share:.1%}" if 0 < share < 0.9995 else f"{share:.0%}"
 
 
-def _chart_limits(data: ReportData, max_distance: int) -> Iterator[Chart]:
-    """Chart how near to the kept pages the duplicates are; their distances with the limit."""
-    if data.distances:
-        yield _chart_distances(data.distances, max_distance)
-    if data.resemblances:
-        yield _chart_shares("Resemblance", data.resemblances)
-    if data.coverages:
-        yield _chart_shares("Coverage", data.coverages)
-
-
 def _chart_distances(counts: Mapping[int, int], limit: int) -> Chart:
     """Chart the duplicates by the distance of their signatures."""
     last = max(limit, *(distance for distance in counts if distance <= BITS))
     rows = [(f"{distance} bits", counts.get(distance, 0)) for distance in range(last + 1)]
     return Chart("Distance of a duplicate from its kept page", rows, limit + 1, f"more than {limit}")
-
-
-def _chart_shares(title: str, percents: Mapping[int, int]) -> Chart:
-    """Chart the duplicates by a share in per cent."""
-    least = min(90, *percents)
-    width = 1 if least >= 80 else 2 if least >= 60 else 5
-    edges = list(range(least // width * width, 101, width))
-    numbers = [sum(percents.get(percent, 0) for percent in range(low, high)) for low, high in pairwise(edges)]
-    numbers[-1] += percents.get(100, 0)
-    rows = [(f"{low} to {high} %", number) for (low, high), number in zip(pairwise(edges), numbers, strict=True)]
-    return Chart(title, rows)

@@ -18,7 +18,7 @@ _IS_HIDDEN, _IS_EMBEDDED, _IS_NAME = 1, 2, 4
 _FLAGS = _IS_HIDDEN | _IS_EMBEDDED | _IS_NAME
 _TRAITS = ((Trait.HIDDEN, _IS_HIDDEN), (Trait.EMBEDDED, _IS_EMBEDDED), (Trait.NAME, _IS_NAME))
 _FLAGS_BY_TRAITS = np.array(
-    [sum([flag for trait, flag in _TRAITS if traits & trait]) for traits in range(256)], np.uint32
+    [sum(flag for trait, flag in _TRAITS if traits & trait) for traits in range(256)], np.uint32
 )
 _FILE_BITS = 16
 _REMEMBERED = 128  # pages whose covers are read, because a page represents several others

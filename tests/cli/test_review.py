@@ -25,6 +25,7 @@ from crawler_dedup.index.location import Location
 from crawler_dedup.index.opening import open_index
 from crawler_dedup.journal.entry import run_started
 from crawler_dedup.journal.reader import Journals
+from crawler_dedup.review import review as reviews
 from crawler_dedup.review.review import Review
 from crawler_dedup.signing.text import pack_text
 from tests.support.commandline import FIRST, SECOND, check_pages, entries_of, invoke, lines_by_type, lines_in, write
@@ -41,8 +42,9 @@ pytestmark = pytest.mark.usefixtures("outside")
 
 
 @pytest.fixture
-def browser(dropped: Path) -> Iterator[Browser]:
-    """Yield a browser with the review of an index with drops."""
+def browser(dropped: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Browser]:
+    """Yield a browser with the review of an index with drops, which is read for each page."""
+    monkeypatch.setattr(reviews, "_SHARE_OF_TIME", 0)
     with review(dropped.parent, dropped) as opened:
         yield opened
 

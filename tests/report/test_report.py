@@ -71,7 +71,7 @@ def entry(number: int = 0, event: Event = "drop", **fields: Any) -> Entry:
         VERSION, time, f"{RUN:08x}", event, "news", "site", f"http://b.org/{number}", bytes=1000, links=10
     )
     if event in ("drop", "mark"):
-        duplicate = {"duplicate_of": "http://a.org/0", "distance": 3, "resemblance": 0.91, "coverage": 0.95}
+        duplicate = {"duplicate_of": "http://a.org/0", "distance": 3}
         fields = {"rule": "alike", **duplicate, **fields}
     return replace(made_entry, **fields)
 
@@ -152,7 +152,6 @@ def test_figures_equal_those_of_a_plain_count(tmp_path: Path) -> None:
             reason=source.choice(["error", "too little text"]),
             run=f"{source.choice([RUN, OTHER_RUN]):08x}",
             distance=source.choice([None, *range(8)]),
-            resemblance=source.random(),
             bytes=source.randrange(9000),
             links=source.randrange(90),
         )
@@ -175,7 +174,6 @@ def test_figures_equal_those_of_a_plain_count(tmp_path: Path) -> None:
         assert report.distances == Counter(
             duplicate.distance for duplicate in duplicates if duplicate.distance is not None
         )
-        assert sum(report.resemblances.values()) == len(duplicates)
         assert dict(report.rules) == Counter(duplicate.rule for duplicate in duplicates)
         assert dict(report.reasons) == Counter(entry.reason for entry in noted if entry.event == "unchecked")
         by_host = Counter(urlsplit(entry.url).netloc for entry in noted)
@@ -252,15 +250,11 @@ def assert_harmless(content: str) -> None:
     assert "@import" not in styles
 
 
-def test_charts_have_a_row_for_each_number_and_that_of_distances_a_line_at_the_limit(
-    full: Path, full_page: str
-) -> None:
-    distances, resemblance, coverage = parsed(full_page).xpath("//figure/table")
+def test_the_chart_of_distances_has_a_row_for_each_and_a_line_at_the_limit(full: Path, full_page: str) -> None:
+    (distances,) = parsed(full_page).xpath("//figure/table")
     counts = gathered(full).distances
     rows = [text_of(row) for row in distances]
     assert rows == [*(f"{bits} bits {counts[bits]}" for bits in range(8)), "more than 7", "8 bits 0", "9 bits 1"]
-    assert [text_of(row) for row in resemblance].count("91 to 92 % 41") == 1
-    assert [text_of(row) for row in coverage].count("95 to 96 % 41") == 1
 
 
 def test_colours_can_be_distinguished(full_page: str) -> None:
@@ -350,9 +344,8 @@ def test_text_of_pages_is_shown_without_control_characters() -> None:
 
 # What is missing
 
-CHARTS = ["Distance of a duplicate from its kept page", "Resemblance", "Coverage"]
+CHARTS = ["Distance of a duplicate from its kept page"]
 NO_JOURNAL = "There is no journal beside this index, so only what the index holds is shown"
-NO_SHARES: dict[str, Any] = {"resemblance": None, "coverage": None}
 KEPT = [record(1, 1)]
 
 
@@ -363,8 +356,7 @@ KEPT = [record(1, 1)]
         (KEPT, None, [], [NO_JOURNAL]),
         (KEPT, [], [], ["The journal has no entry"]),
         (KEPT, [entry(1, "unchecked")], [], ["The journal has no duplicates."]),
-        ([], [entry(distance=None)], CHARTS[1:], []),
-        ([], [entry(**NO_SHARES)], CHARTS[:1], []),
+        ([], [entry(distance=None)], [], []),
         ([], [entry(url="http://a.org/1")], CHARTS, ["No duplicate has its kept page on another host."]),
         (
             [],
@@ -409,8 +401,6 @@ def test_odd_figures_of_a_journal_raise_no_error(tmp_path: Path) -> None:
         {"distance": 99},
         {"distance": -1},
         {"bytes": 1 << 70},
-        {"resemblance": 7.5, "coverage": -3.0},
-        {"resemblance": 0.0, "coverage": 1.0},
         {"time": "9999-12-31T23:59:59Z"},
         {"duplicate_of": "", "url": ""},
     ]
@@ -419,22 +409,12 @@ def test_odd_figures_of_a_journal_raise_no_error(tmp_path: Path) -> None:
         assert "</html>" in page_of(make_index(tmp_path / str(number), [replace(record(1, 1), filed=1 << 60)], entries))
 
 
-def test_charts_have_no_limits_if_the_scheme_is_another(tmp_path: Path) -> None:
-    exact = Config(tokenizer="bigrams", scheme="exact")
-    root = parsed(page_of(make_index(tmp_path / "index", [], [entry(distance=None)], exact)))
-    assert texts(root, "//figure/figcaption") == CHARTS[1:]
-    assert not root.xpath("//tr[@class='limit']")
-
-
-# The command
-
-
 def test_the_command_writes_the_page_of_a_run_with_the_limits_of_the_settings(
     full: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     assert printed_text(cli(full)).startswith("report.html: ")
-    assert len(parsed(tmp_path / "report.html").xpath("//figure")) == 3
+    assert len(parsed(tmp_path / "report.html").xpath("//figure")) == 1
     cli(full, "-o", "other.html", "--run", f"{RUN:08X}", "-s", "DEDUP_MAX_DISTANCE=3")
     root = parsed(tmp_path / "other.html")
     assert "Run 00000abc on the index" in text_of(root)
