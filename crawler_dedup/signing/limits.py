@@ -11,7 +11,7 @@ MAX_NODES = 50_000
 MAX_DEPTH = 100
 """Deepest nesting of a page that is read: the functions that read a tree are recursive, and Python allows 1,000 calls."""
 MAX_ATTRIBUTES = 30_000
-"""Maximum number of attributes of an element. To add one, libxml2 goes through the others: a second or two for an
+"""Maximum number of attributes of an element. To add one, libxml2 goes through the others: some seconds for an
 element with this many."""
 MAX_CHARS = 200_000
 """Maximum length of the main text of a page: several times that of the longest of 1,700 real pages. jieba segments so many

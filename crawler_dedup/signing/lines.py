@@ -73,7 +73,8 @@ def is_number_sequence(plain: str) -> bool:
 
 _LONGEST_LINE = 60
 """A number in a longer line is a part of a sentence."""
-_NUMBER = r"\d+(?:[., ]\d{3})*(?:[.,]\d+)?(?: ?(?:k|m|mio|tsd|mil|тыс|w|万|천|만)(?!\w))?\+?"
+# A count has a fraction only before a name of thousands or millions: "2.0" alone is a version.
+_NUMBER = r"\d+(?:[., ]\d{3})*(?:(?:[.,]\d+)? ?(?:(?:k|m|mio|tsd|mil|тыс|w)(?!\w)|[万천만]))?\+?(?![.,]?\d)"
 _COUNTED = f"(?:{any_of(read_patterns('counted'))})"
 # The same in scripts without spaces: Chinese, in simplified characters as normalised text is, Japanese and Korean.
 _UNSPACED = (
@@ -91,11 +92,11 @@ _PHRASES = re.compile(
     r"| (?:minutes?|minuti?|minutos?|min) d[ei] (?:lecture|lectura|leitura|lettura)(?!\w)"
     r"| min\w*\.? (?:lesezeit|leestijd)))"
     rf"|(?:viewed|read|seen|visited|downloaded|lu|vu|leído|visto|letto|gelesen|gesehen|aufgerufen) {_NUMBER}"
-    r" (?:times?|fois|veces|volte|mal)(?!\w)"
+    r" (?:times?|fois|veces|volte|mal)(?! ?\w)"
     rf"|(?:{_COUNTED} ?[:(] ?|visitor (?:n\w*[.:]? )?){_NUMBER}"
     rf"|(?:för|for) {_NUMBER} {_TIME_UNITS} (?:siden|sedan)(?!\w)"
     rf"|(?:vor|il y a|hace|há|před|منذ|قبل) {_NUMBER} (?:{_TIME_UNITS}|دقائق|ساعات|أیام)(?!\w))"
-    rf"|{_UNSPACED}[ :(]*{_NUMBER} ?{_MEASURE}?(?!\w|[.,]\d)"
+    rf"|{_UNSPACED}[ :(]*{_NUMBER} ?{_MEASURE}?(?! ?(?!{_UNSPACED})\w)"
     r"|\d+ ?(?:(?:秒|分|小时|时间|天|日|周|星期|个月|ヶ月|か月|月|年)(?:钟|间)?之?前|(?:초|분|시간|일|주|개월|년) ?전)"
     r"|(?:reading time|read time|lesezeit|temps de lecture|tiempo de lectura|tempo de leitura|tempo di lettura|время чтения"
     r"|阅读时间|阅读时长)[ :]*(?:ca |about |约)?\d+"

@@ -379,11 +379,11 @@ visitor no. 3813|阅读(861) 评论(3)|阅读量：12万|浏览 123 次|123人�
 4 minutes de lecture|hace 2 horas|12 comentarios|há 3 dias|2 giorni fa|12 commenti|5 minuten geleden
 12 reacties|3 дня назад|345 просмотров|просмотров: 345|10 dakika önce|3 dage siden
 for 3 dager siden|för 2 timmar sedan|5 komentarzy
-2 godziny temu|12 تعليقات|منذ 3 أيام|120 مشاهدة"""
+2 godziny temu|12 تعليقات|منذ 3 أيام|120 مشاهدة|3万人浏览|播放量：1.2万次|Viewed 2,700 times"""
 FACTS = """€ 59.95|4 May 2024|10:30|Answer 5|Review 2|Chapter 3|Page 3 of 7|3 points|10 years|20 minutes|5 mg
 Room 12|4 bedrooms|Season 5|for 3 people
 Guarantee for 5 years|Access for 30 days|vor 3 Personen|40 Stunden pro Woche|2 ore|第3章
-关注2024年高考|下载3.2版|分享3个技巧
+关注2024年高考|下载3.2版|下载 2.0|访问 3 号楼|分享3个技巧|Downloads: 2.0|Read 3 times daily
 2024年5月4日|3天|120分钟|版本 1.2.3|3 дня|visits us at no. 5"""
 
 
