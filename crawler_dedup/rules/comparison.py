@@ -104,11 +104,8 @@ class ComparedPair(PagePair):
     def own(self) -> Sequence[PackedBlock]:
         """The blocks of text that are not among those of many pages of the new page's site, apart from the title."""
         common = self.site_of_new.common
-        return [
-            block
-            for block in self._blocks
-            if block.size and block.hash not in common and not block.traits & (_NAME | _EMBEDDED)
-        ]
+        texts = [block for block in self._blocks if block.size and not block.traits & (_NAME | _EMBEDDED)]
+        return [block for block in texts if block.hash not in common]
 
     @property
     def own_unlinked(self) -> Sequence[PackedBlock]:
@@ -248,22 +245,19 @@ class ComparedPair(PagePair):
             return "leads to the kept page, or is navigation"
         if traits & _MAIN or not traits & _ENTRY or self.new.key == self.kept.key:
             return ""
-        if traits & _LINKED and (place in self._near or self._lists_others):
-            return ""
-        return "a link beside the main text"
+        counts = traits & _LINKED and (place in self._near or self._lists_others)
+        return "" if counts else "a link beside the main text"
 
     @cached_property
     def _lists_others(self) -> bool:
         """Whether links beside the main text are another list of one host."""
-        if not self.same_host:
-            return False
         others = (
             block
             for place, block in self._lacking.items()
             if block.traits & (_LINK | _MAIN | _NAME) == _LINK
             if place not in self._near and block.hash not in self.site_of_new.common
         )
-        return size_of(others) > limits.LIST_SHARE * self.new.chars
+        return self.same_host and size_of(others) > limits.LIST_SHARE * self.new.chars
 
     def _exempt_frame(self, place: int, block: PackedBlock) -> str:
         """Return why a block of a site that is not known yet does not count: it may belong to its frame."""
