@@ -9,8 +9,9 @@ import time
 from pathlib import Path
 
 import pytest
-from scrapy import Request
-from scrapy.utils.test import get_crawler
+from scrapy import Request, Spider
+from scrapy.crawler import Crawler
+from scrapy.statscollectors import StatsCollector
 
 from crawler_dedup import Config, Decision, Match, Verdict
 from crawler_dedup.crawl.monitor import Monitor, host_label
@@ -121,7 +122,8 @@ def test_an_index_that_is_gone_does_not_prevent_the_summary(tmp_path: Path) -> N
 
 
 def test_the_fifty_hosts_with_most_drops_are_in_the_statistics_and_others_are_removed() -> None:
-    crawler = get_crawler()
+    crawler = Crawler(Spider)
+    crawler.stats = stats = StatsCollector(crawler)
     monitor = Monitor(crawler, Config())
 
     def counts_after_drops(path: str, numbers: range) -> dict[str, int]:
@@ -130,15 +132,16 @@ def test_the_fifty_hosts_with_most_drops_are_in_the_statistics_and_others_are_re
             decision = Decision(Verdict.DUPLICATE, url, url, "", duplicate_of="http://kept/", match=Match("alike", 0))
             monitor.report_decision(decision, None, Request(url), drops=True, follows=False, repeats=False)
         monitor.log_summary("")
-        stats = crawler.stats.get_stats().items()
-        return {name.rpartition("/")[2]: count for name, count in stats if "dropped_by_host/" in name}
+        return {
+            name.rpartition("/")[2]: count for name, count in stats.get_stats().items() if "dropped_by_host/" in name
+        }
 
-    crawler.stats.set_value("others", 1)
+    stats.set_value("others", 1)
     assert len(counts_after_drops("", range(60))) == 50
     counts = counts_after_drops("more", range(50, 60))
     assert len(counts) == 50
     assert {host for host, count in counts.items() if count == 2} == {f"h{number}.example" for number in range(50, 60)}
-    assert crawler.stats.get_value("others") == 1, "other statistics are left alone"
+    assert stats.get_value("others") == 1, "other statistics are left alone"
 
 
 @pytest.mark.parametrize(
