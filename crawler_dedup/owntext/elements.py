@@ -21,7 +21,8 @@ _BESIDE = frozenset(
 COMMENTS = frozenset(("comment", "comments", "respond"))
 """Those of these words that mark what readers say, which may be the text of a page."""
 _ROLES = frozenset("alert alertdialog banner complementary contentinfo dialog menu navigation search status".split())
-_NAMES = frozenset(("fieldset", "form", "main"))
+_NAMES = frozenset(("button", "fieldset", "form", "main"))
+_HEADINGS = frozenset("h1 h2 h3 h4 h5 h6".split())
 # Elements that hold one block, or are parts of lists and tables: their marks are not read, which saves half of the time.
 _SMALL = frozenset("body dd dt h1 h2 h3 h4 h5 h6 html li p tbody td th tr".split())
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
@@ -59,7 +60,8 @@ class Elements:
     def add(self, element: HtmlElement, tag: str, parent: int) -> None:
         """Note the next element, which is in the element with the number *parent*."""
         mark = self.marks[parent]
-        if tag not in _SMALL:
+        opens_section = tag == "button" and self.tags[parent] in _HEADINGS
+        if tag not in _SMALL and not opens_section:
             get, end, around = element.get, _LONGEST, self.words[mark]
             words = _find_marks(tag, get("class", "")[:end], get("id", "")[:end], get("role", "")[:end])
             if not words <= around:

@@ -268,6 +268,14 @@ def test_what_is_marked_as_something_beside_the_text_is_left_out() -> None:
         assert "Reed 2" in text_of("".join(f"<div {mark}><div>Reed {number}</div></div>" for number in range(3)))
 
 
+def test_buttons_are_left_out_unless_they_are_headings() -> None:
+    text = "".join(f"<p>{line}</p>" for line in LONG[:3])
+    body = f"<h1>Rain</h1>{text}<h3><button>{HEADING}</button></h3>{text}<button>Add to basket</button>{text}"
+    shown = text_of(f"<article>{body}</article>").splitlines()
+    assert HEADING in shown
+    assert "Add to basket" not in shown
+
+
 def test_a_short_list_below_a_paragraph_in_the_same_element_is_there() -> None:
     steps = "<ol><li>Cook the rice<li>Cut the reeds</ol>"
     body = "".join(f"<p>{text}</p>" for text in LONG)
