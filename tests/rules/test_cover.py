@@ -92,6 +92,7 @@ LABELS = {
     "button": "<p><button>{}</button></p>",
     "below": "</article><div>Genre: {}</div><article>",
     "row below": "</article><table><tr><td>Genre<td>{}<tr><td>Acts<td>five</table><article>",
+    "row with a number below": "</article><table><tr><td>Genre<td>7 {}</table><article>",
 }
 
 
@@ -113,6 +114,13 @@ def test_a_label_of_the_site_counts_where_the_kept_page_has_another_one(
         assert crawl.check("/play", before).verdict is Verdict.NEW
         assert crawl.check("/play/other", after).verdict is Verdict.NEW
         assert crawl.check("/play", after).verdict is Verdict.CHANGED
+
+
+def test_a_label_of_the_site_counts_where_the_kept_page_has_none(crawl: Crawl) -> None:
+    for number in range(2 * MIN_PAGES):
+        label, posts = "<p>Sold out</p>" * (number % 3 == 0), paragraphs(words(f"play {number}", 60))
+        assert crawl.check(f"/{number}", text(label, posts, name=f"Play {number}")).verdict is Verdict.NEW
+    assert check_two(crawl, text(SHORT), text("<p>Sold out</p>", SHORT))
 
 
 # Properties
