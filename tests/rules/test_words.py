@@ -29,6 +29,12 @@ OTHER_WORDS = {
     "{}": "Leith|Hull|€ 45.90|€ 54.90|-5 °C|5 °C|1:3|3:1|1.12|11.2|5 mW|5 MW|C|C++|★★★☆☆|★★☆☆☆|♂|♀|☀|☂|🇩🇪|🇦🇹|✓|✗",
     "{} ": "$|$$$|↑|↓|Mr Smith owns 500 shares|Mr Smith owns 90,000 shares"
     "|Spring run 5k 12 May 2026|Spring run 10k 12 May 2026",
+    "{}  ": "A|A-|***|****|•••|••••|†|‡|1,204|(1,204)|24|24\"|24'|1<sup>5</sup>|15"
+    "|🏴\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f"
+    "|🏴\U000e0067\U000e0062\U000e0077\U000e006c\U000e0073\U000e007f",
+    "<p>36 37 38 39 40 41{}</p>": "| 42",
+    "<p><a href='/hull'>Hull</a> <a href='/ely'>Ely</a></p><ul><li><a href=/bath>Bath</a></ul><p>{}</p>": "Ely|Bath",
+    "<p><math><mfrac>{}</mfrac></math></p>": "<mn>1</mn><mn>12</mn>|<mn>11</mn><mn>2</mn>",
     "Take {} once a day": "5 mg|.5 mg|- 5 mg",
     "<p>Paris: {}</p><p>Rome: {}</p>": "12 May 2026|13 May 2026",
     "<div>Price: {} in euros <a href='/cart'>cart</a></div>": "5|9",
@@ -63,6 +69,8 @@ SAME_WORDS = {
     "The {}, which our readers had asked for, is open again from Tuesday at noon.": '"old" mill|“old” mill|„old“ mill',
     "The frame of the platform is made of wood which is {} inch thick, and has two steps.": "3/4|¾|3⁄4",
     "Prices of {} in all the shops by the river": "2019-2023|2019–2023",
+    "Pipe of brass, {}": '24"|24”',
+    "Prices in {}": '“1950”|"1950"',
     "{}，明天早上八点开门，欢迎光临，请从后门进入，谢谢合作与理解": "茶館裏|茶馆里",
     "<p>Read</p><p>{}</p>": "12 views|48 views|1.2k views",
     "<div><span>{} ago</span> · <span>19 shares</span></div>": "3 minutes|25 minutes|2 hours",
