@@ -238,8 +238,8 @@ def test_items_lost_on_a_disk_that_is_full_when_the_feed_is_closed_are_stored_by
 def test_pages_are_released_if_feeds_were_not_opened_or_stored_or_cannot_be_watched(
     tmp_path: Path, reactor: bool
 ) -> None:
-    feeds = feed(tmp_path / "first.jsonl") | feed(tmp_path / "none.jsonl", uri_params="script.fail")
-    feeds |= {uri: {"format": "jsonlines"} for uri in ("fails://user:secret@host/items", "sealed:items")}
+    feeds = {uri: {"format": "jsonlines"} for uri in ("fails://user:secret@host/items", "sealed:items")}
+    feeds |= feed(tmp_path / "first.jsonl") | feed(tmp_path / "none.jsonl", uri_params="script.fail")
     storages = {"fails": "script.Fails", "sealed": "script.Sealed"}
     done = crawl(tmp_path, feeds, 3, settings={"FEED_STORAGES": storages, "TWISTED_REACTOR_ENABLED": reactor})
     line = the_error(done)
