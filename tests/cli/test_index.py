@@ -18,6 +18,7 @@ from crawler_dedup import Deduplicator, SignedPage
 from crawler_dedup.index.lmdb.index import DirectoryIndex
 from crawler_dedup.index.records import Record
 from crawler_dedup.signing.schemes import SimHash
+from crawler_dedup.system import processes
 from tests.support.commandline import command, invoke, json_lines, printed_text
 from tests.support.crawling import article
 from tests.support.indexcommands import (
@@ -38,7 +39,7 @@ def _forked_verification(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let ``index verify`` fork the process that reads the index, instead of importing everything anew."""
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["crawler_dedup.cli.index"])
-    monkeypatch.setattr(multiprocessing, "get_context", lambda _: context)
+    monkeypatch.setattr(processes, "get_context", lambda _: context)
 
 
 # Which index
