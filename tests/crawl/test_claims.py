@@ -24,25 +24,6 @@ def verdict_later(index: Path, seed: object) -> str:
         return str(deduplicator.check(f"http://later/{seed}", body, scope="spider walker").verdict)
 
 
-# Claims that never end
-
-
-def test_claims_that_never_end_are_counted_and_forgotten_later(tmp_path: Path) -> None:
-    config = Config(tokenizer="bigrams")
-    with Deduplicator.open(tmp_path, config) as deduplicator:
-        pages = [deduplicator.sign(f"http://h/{number}", article(number).encode()) for number in range(18)]
-        for page in pages:
-            (decision,) = deduplicator.submit([page], claim=True).result()
-        assert deduplicator.settle(decision)
-        with deduplicator.index._read() as txn:
-            entry = txn.runs.read(deduplicator.run)
-        assert entry is not None
-        assert entry.open_claims == 17
-    with Deduplicator.open(tmp_path, config) as deduplicator:
-        assert deduplicator.tidy() == 17
-        assert [deduplicator.decide([page])[0].verdict for page in pages[-2:]] == ["new", "unchanged"]
-
-
 # An index that cannot be written
 
 
