@@ -113,7 +113,7 @@ class Checker:
             response.status,
             decision.url,
             name,
-            str(error) or ("no answer from the index in time" if isinstance(error, TimeoutError) else ""),
+            error,
             f"\n{error.trace}" if isinstance(error, SigningError) else "",
             exc_info=None if isinstance(error, (DedupError, TimeoutError)) else error,
         )

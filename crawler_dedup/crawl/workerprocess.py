@@ -1,4 +1,8 @@
-"""Start a worker beside the crawl, and exchange messages with it without blocking the event loop."""
+"""Start a worker beside the crawl, and exchange messages with it without blocking the event loop.
+
+A worker is started by :class:`~crawler_dedup.addon.Addon` before the crawl, by :mod:`crawler_dedup.crawl.workers`, and by
+:mod:`crawler_dedup.crawl.supervision` in place of a worker that has died.
+"""
 
 from __future__ import annotations
 

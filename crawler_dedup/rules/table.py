@@ -146,7 +146,7 @@ def first_match(pairs: Iterable[Pair]) -> tuple[SignedPage, Match] | None:
         rule, duplicate = decide(pair)
         if duplicate:
             return pair.kept, _match(rule, pair)
-        variants += rule == OTHER_LINKS and pair.kept.key != pair.new.key
+        variants += rule == OTHER_LINKS and not pair.is_revisit
         if variants == MAX_LIST_VARIANTS:
             return pair.kept, _match(TOO_MANY_VARIANTS, pair)
     return None

@@ -146,6 +146,7 @@ def test_copies_have_the_same_relative_paths_as_the_inputs(tmp_path: Path) -> No
         apply_decisions(inputs, tmp_path / "decisions", tmp_path / "in", start)
 
 
+@pytest.mark.usefixtures("forked_workers")
 def test_several_processes_write_the_copies_which_replace_earlier_ones(tmp_path: Path) -> None:
     inputs = [write_pages(tmp_path / f"{number}.jsonl", PAGES[number : number + 1]) for number in range(3)]
     applied = job(inputs, tmp_path)

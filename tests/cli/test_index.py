@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 import random
 from collections.abc import Callable
@@ -32,13 +31,7 @@ from tests.support.indexcommands import (
 )
 from tests.support.indexing import FILING, put_meta, running_program
 
-
-@pytest.fixture(autouse=True)
-def _forked_verification(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let ``index verify`` fork the process that reads the index, instead of importing everything anew."""
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["crawler_dedup.cli.index"])
-    monkeypatch.setattr(multiprocessing, "get_context", lambda _: context)
+pytestmark = pytest.mark.usefixtures("forked_workers")
 
 
 # Which index

@@ -69,11 +69,11 @@ def test_crawls_of_one_process_have_a_worker_each(tmp_path: Path) -> None:
 # The worker is killed or stopped again and again, from the callbacks, also while it starts.
 KILLER = """
 import os, signal
-from crawler_dedup.crawl import workerprocess
+from crawler_dedup.crawl import supervision
 from tests.support.processes import workers
 from tests.support.walker import Walker
 
-workerprocess.SILENCE_SECONDS = 5
+supervision.STOPPED_SECONDS = supervision._LOOK_SECONDS = 0.5
 
 class Spider(Walker):
     handled = 0
@@ -87,12 +87,10 @@ class Spider(Walker):
 """
 
 
-@pytest.mark.parametrize("processes", [1, 2])
-@pytest.mark.parametrize(
-    "kills",
-    [{3: signal.SIGKILL}, {1: signal.SIGKILL, 9: signal.SIGSEGV, 20: signal.SIGKILL}, {10: signal.SIGSTOP}],
-    ids=["one", "three", "stop"],
-)
+THREE = {1: signal.SIGKILL, 9: signal.SIGSEGV, 20: signal.SIGKILL}
+
+
+@pytest.mark.parametrize(("kills", "processes"), [(THREE, 1), (THREE, 2), ({10: signal.SIGSTOP}, 2)])
 def test_no_page_and_no_decision_is_lost_to_kills_of_workers(
     kills: dict[int, int], processes: int, tmp_path: Path
 ) -> None:

@@ -218,6 +218,7 @@ def test_a_damaged_gzipped_file_is_reported_in_a_sentence(tmp_path: Path, name: 
 # Signing and judging
 
 
+@pytest.mark.usefixtures("forked_workers")
 def test_several_processes_sign_as_a_single_one(four_outcomes: Path) -> None:
     sets = read_folder(four_outcomes)
     done: list[int] = []
