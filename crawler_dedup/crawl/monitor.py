@@ -90,7 +90,7 @@ class Monitor:
             "Near-duplicate filter: index %s holds %s; run %08x, scheme %s, tokenizer %s, scope %s, action %s,"
             " signatures computed %s",
             index.name,
-            "pages that cannot be counted now" if index.pages is None else f"{index.pages} pages",
+            "an unknown number of pages" if index.pages is None else f"{index.pages} pages",
             run,
             index.scheme,
             index.tokenizer,
