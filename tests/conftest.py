@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import multiprocessing
 import os
 import shutil
 import signal
@@ -94,6 +95,14 @@ def deduplicator(tmp_path: Path) -> Iterator[Deduplicator]:
     """Yield an empty index; `bigrams`, because loading jieba takes a second."""
     with Deduplicator.open(tmp_path / "index", Config(tokenizer="bigrams")) as opened:
         yield opened
+
+
+@pytest.fixture
+def forked_workers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fork the processes that work for this one from a process that has imported what they need."""
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload([f"crawler_dedup.{name}" for name in ("cli.index", "cli.works", "batch.sign")])
+    monkeypatch.setattr("crawler_dedup.system.processes.get_context", lambda _: context)
 
 
 @pytest.fixture

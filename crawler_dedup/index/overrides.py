@@ -1,6 +1,6 @@
 """What people have said about pages: it is asked before the rules, and no threshold overrules it.
 
-It is asked in :mod:`crawler_dedup.index.decider`.
+It is asked by :class:`~crawler_dedup.index.decider.Decider` where a page is not recorded, and for each kept page.
 """
 
 from __future__ import annotations

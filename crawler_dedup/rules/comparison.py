@@ -191,7 +191,7 @@ class ComparedPair(PagePair):
             if (place in self._near or block.size <= SHORT) and place not in self._columns
             if not block.traits & _ENTRY or (block.traits & _LINKED and (is_thin or place in self._near))
         ]
-        if is_thin or self.new.key == self.kept.key:
+        if is_thin or self.is_revisit:
             return set(states)
         values = [at for at in states if at in self._lacking and blocks[at].traits & _NUMBER]
         below = [at for at in states if self.same_host and at >= self._near.start and not blocks[at].traits & _NUMBER]
@@ -243,7 +243,7 @@ class ComparedPair(PagePair):
         is_short = not traits & _MAIN or block.size <= limits.BACK_LINK
         if traits & _LINK == _LINK and is_short and not self.leads_elsewhere:
             return "leads to the kept page, or is navigation"
-        if traits & _MAIN or not traits & _ENTRY or self.new.key == self.kept.key:
+        if traits & _MAIN or not traits & _ENTRY or self.is_revisit:
             return ""
         counts = traits & _LINKED and (place in self._near or self._lists_others)
         return "" if counts else "a link beside the main text"

@@ -99,6 +99,11 @@ class PagePair:
         return has_same_name and (not self.same_host or self.other_parts_agree)
 
     @property
+    def is_revisit(self) -> bool:
+        """Whether the page was kept before, and is visited again."""
+        return self.new.key == self.kept.key
+
+    @property
     def signatures_far_apart(self) -> bool:
         """Whether the signatures make the pages different, or a text would be compared with a thin page."""
         return not (self.are_thin or self.signatures_agree or self.is_named_alike)
@@ -116,7 +121,7 @@ class PagePair:
 
         A page that is visited again has changed if its links have.
         """
-        return not self.new.links_followed or self.new.key == self.kept.key
+        return not self.new.links_followed or self.is_revisit
 
     @property
     def same_links(self) -> bool:

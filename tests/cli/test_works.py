@@ -27,6 +27,8 @@ from tests.support.processes import start
 from tests.support.prose import html as text_page
 from tests.support.works import BEFORE, COPY, FROM_NOVEL, NOVEL, PAGE, TRAM, WORKS, make_library, write_files
 
+pytestmark = pytest.mark.usefixtures("forked_workers")
+
 
 @pytest.fixture
 def library(tmp_path: Path) -> Path:

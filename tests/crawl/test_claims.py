@@ -9,10 +9,9 @@ from typing import Any, cast
 
 import pytest
 
-from crawler_dedup import Config, Decision, Deduplicator, Verdict
+from crawler_dedup import Config, Decision, Deduplicator, IndexUnusable, Verdict
 from crawler_dedup.crawl.claims import Claims
 from crawler_dedup.crawl.serveroutages import Outages
-from crawler_dedup.worker.messages import Failure
 from tests.support.crawling import Site, article, crawl_pages, html, start_script
 from tests.support.versions import REACTORS, SCRAPY
 
@@ -35,13 +34,13 @@ async def test_ends_of_claims_are_written_however_often_the_index_fails_or_relea
     logged: list[tuple[object, ...]] = []
     outcomes = iter([False] * failures)
 
-    def end_claim(decision: Decision, *, settled: bool) -> asyncio.Future[bool | Failure]:
+    def end_claim(decision: Decision, *, settled: bool) -> asyncio.Future[bool]:
         future = asyncio.get_running_loop().create_future()
         if next(outcomes, True):
             written.append((decision.claim, settled))
             future.set_result(True)
         else:
-            future.set_result(Failure("IndexUnusable", "The server is away.", ""))
+            future.set_exception(IndexUnusable("The server is away."))
         return future
 
     monitor = SimpleNamespace(

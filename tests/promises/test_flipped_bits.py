@@ -266,7 +266,7 @@ def test_a_run_that_cannot_be_read_may_have_lost_its_pages(pages: Pages) -> None
     assert "1 runs cannot be read." in pages.store.verify(FILING)
     assert [decision.verdict for decision in pages.deduplicator.decide(pages.copies)] == ["duplicate"] * 3  # it lives
     assert pages.carry()[1] == {*URLS}
-    pages.deduplicator._opened.run.release()
+    pages.deduplicator._run.release()
     assert pages.carry()[1] == set()
     with Deduplicator.open(pages.store.directory, CONFIG) as later:
         assert [decision.verdict for decision in later.decide(pages.copies)] == ["new"] * 3
