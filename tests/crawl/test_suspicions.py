@@ -16,7 +16,7 @@ from scrapy.linkextractors import LinkExtractor
 from crawler_dedup import Decision, Match, Verdict
 from crawler_dedup.crawl import suspicions
 from crawler_dedup.crawl.suspicions import MAX_DUPLICATES, MAX_WATCHED, AddressPattern, Suspicions
-from tests.support.crawling import article, crawl_pages, html
+from tests.support.crawling import WALK, article, crawl_pages, html
 
 MATCH = Match("alike", 0, 1.0, 1.0)
 
@@ -72,10 +72,12 @@ def test_one_warning_names_shortened_examples() -> None:
 
 
 def test_a_crawl_reports_once_which_page_represents_too_many(tmp_path: Path) -> None:
-    paths = [f"/{number}" for number in range(MAX_DUPLICATES + 4)]
+    paths = [f"/{number}" for number in range(12)]
     pages = {path: html(article("error", frame=f"<!-- {path} -->")) for path in paths}
-    crawl = crawl_pages(tmp_path, pages)
-    (line,) = crawl.lines("WARNING", f"{MAX_DUPLICATES + 1} pages of one site are duplicates of ")
+    crawl = crawl_pages(
+        tmp_path, pages, f"from crawler_dedup.crawl import suspicions\nsuspicions.MAX_DUPLICATES = 8\n{WALK}"
+    )
+    (line,) = crawl.lines("WARNING", "9 pages of one site are duplicates of ")
     url = crawl.items[0]["url"].removesuffix("/0")
     assert all(f"{url}{path}" in line for path in ["/0", *paths[-7:-2]])
     assert crawl.counts()["watchdog"] == 1
