@@ -15,7 +15,7 @@ import pytest
 from crawler_dedup import Config, Deduplicator, Verdict
 from crawler_dedup.signing import text
 from tests.support.crawling import Site, article, html
-from tests.support.hostile import Checker, answer
+from tests.support.hostile import Checker
 from tests.support.hostile_pages import (
     ANY,
     BINARY,
@@ -274,11 +274,3 @@ def test_broken_markup_does_not_change_the_signature(deduplicator: Deduplicator,
     )
     assert broken.signature == whole.signature
     assert broken.title == whole.title
-
-
-@pytest.mark.parametrize("step", [31, pytest.param(1, marks=pytest.mark.slow)])  # a character has 3 bytes
-def test_a_page_that_is_cut_off_anywhere_gets_a_decision(deduplicator: Deduplicator, step: int) -> None:
-    body = chinese().encode()
-    for end in range(0, len(body), step):
-        first, second = (deduplicator.check(URL, body[:end], scope=str(end)) for _ in range(2))
-        assert answer(second) == ("unchanged" if first.verdict is Verdict.NEW else first.reason)
