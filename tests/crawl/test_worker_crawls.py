@@ -11,16 +11,7 @@ from typing import Any
 import pytest
 
 from tests.support import processes
-from tests.support.crawling import (
-    WALK,
-    Site,
-    article,
-    crawl_pages,
-    html,
-    run_script,
-    run_scripts,
-    start_script,
-)
+from tests.support.crawling import WALK, Site, article, crawl_pages, html, run_script, run_scripts, start_script
 from tests.support.processes import still_running
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="finds processes in /proc")
