@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from itertools import permutations
-from pathlib import Path
 
 import pytest
 
 from crawler_dedup import Decision, Deduplicator, Verdict
+from tests.support.cases import read_cases
 from tests.support.crawling import paragraphs, words
 from tests.support.sitepages import MENU, SITE, Crawl, is_duplicate, knowing, page
 
-TEMPLATES = tomllib.loads(Path(__file__).with_name("words.toml").read_text(encoding="utf-8"))
+TEMPLATES = read_cases(__file__, "words")
 BESIDE_MAIN_TEXT = ("<p><a", "<p>Paris", "<p>{}: May 12, 2026</p><p>")
 """Beginnings of templates that are not compared on two hosts as long as neither site is known."""
 

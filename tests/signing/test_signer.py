@@ -3,7 +3,6 @@ from __future__ import annotations
 import asyncio
 import gzip
 import hashlib
-import tomllib
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Literal
@@ -17,6 +16,7 @@ from crawler_dedup.signedpage import PageKind
 from crawler_dedup.signing.parsing import parse
 from crawler_dedup.signing.signer import BEHAVIOUR, Signer
 from crawler_dedup.spiders.demo import DEMO_TEXTS, Article
+from tests.support.cases import read_cases
 from tests.support.crawling import article
 from tests.support.data import saved
 from tests.support.kindsofpages import PAGES as BY_HAND
@@ -24,7 +24,7 @@ from tests.support.prose import html as prose_page
 from tests.support.prose import prose
 from tests.support.signing import Log, check, open_workers
 
-GOLDEN = tomllib.loads(Path(__file__).with_name("golden.toml").read_text(encoding="utf-8"))["pages"]
+GOLDEN = read_cases(__file__, "golden")["pages"]
 """What each page gives on every machine."""
 
 
