@@ -10,9 +10,9 @@ import pytest
 from crawler_dedup.signing.maintext import find_main_blocks, join_text
 from crawler_dedup.signing.outline import read_outline
 from crawler_dedup.signing.parsing import parse
+from tests.support.cases import read_cases
 from tests.support.crawling import words
 from tests.support.data import documents, saved
-from tests.support.kindsofpages import PAGES
 
 
 def main_text(html: str, title: str = "") -> str:
@@ -266,8 +266,8 @@ def test_what_is_not_known_to_continue_an_article_is_not_main_text() -> None:
 
 
 def test_the_main_text_of_a_page_of_every_kind_is_found() -> None:
-    for page in PAGES.values():
-        assert main_text(page.html).splitlines() == page.main_text
+    for page in read_cases(__file__, "kindsofpages").values():
+        assert main_text(page["html"]).splitlines() == page["main_text"]
 
 
 def titles(count: int, length: int = 4) -> list[str]:
