@@ -161,7 +161,7 @@ def _print_summary(selected: SelectedDrops, size: int) -> None:
         counts, total = selected.count_by(name, most)
         if total > len(counts):
             console.print(f"The {len(counts):,} of {total:,} {noun} with the most duplicates:")
-        table = make_table(name, right=("duplicates", "share"))
+        table = make_table(name.replace("duplicate_of", "kept page"), right=("duplicates", "share"))
         for value, number in counts:
             table.add_row(Text(printable(value) or "(none)"), f"{number:,}", f"{number / selected.drops:.1%}")
         console.print(table)
