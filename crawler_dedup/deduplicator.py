@@ -71,7 +71,7 @@ class Deduplicator:
         """Use :meth:`open`."""
         self.signer = signer
         self._profile_check = ProfileCheck(profiles or FrozenProfiles({}))
-        self._matcher = RuleMatcher(signer)
+        self._matcher = RuleMatcher(signer.config, signer.scheme)
         self._closed = False
         self._stored_until: float | None = None
         config = signer.config

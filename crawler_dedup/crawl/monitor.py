@@ -10,8 +10,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from msgspec.structs import replace
-
 from crawler_dedup.config import Config
 from crawler_dedup.counting import HeavyHitters
 from crawler_dedup.crawl.gate import JOURNAL_REASONS, SKIP_REASONS, find_cause
@@ -127,9 +125,14 @@ class Monitor:
         self, event: Event, decision: Decision, page: SignedPage | None, request: Request | None = None
     ) -> None:
         if self._journal is not None:
-            entry = entry_of(event, decision, page, run=self._run, spider=self._spider)
-            if event == "drop" and request is not None:
-                entry = replace(entry, request=describe_request(request, self._crawler.spider))
+            entry = entry_of(
+                event,
+                decision,
+                page,
+                run=self._run,
+                spider=self._spider,
+                request=describe_request(request, self._crawler.spider) if request and event == "drop" else None,
+            )
             self._journal.write(entry)
 
     def report_skipped(self, reason: str, response: Response) -> None:

@@ -296,13 +296,8 @@ def _select(blocks: dict[int, tuple[int, int]]) -> dict[int, tuple[int, int]]:
     }
 
 
-def unpack_blocks(packed: bytes) -> list[PackedBlock]:
-    """Return the blocks that :attr:`PageBlocks.packed` holds."""
-    return list(_read_blocks(packed))
-
-
 @lru_cache(maxsize=_REMEMBERED)
-def _read_blocks(packed: bytes) -> tuple[PackedBlock, ...]:
+def unpack_blocks(packed: bytes) -> tuple[PackedBlock, ...]:
     """Return the blocks that :attr:`PageBlocks.packed` holds."""
     rows = np.frombuffer(packed, dtype=_PACKED)
     sizes = rows["size"].astype(np.uint16) * _SIZE_UNIT

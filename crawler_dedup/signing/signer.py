@@ -19,12 +19,12 @@ from xxhash import xxh3_64_intdigest
 
 from crawler_dedup.config import Config
 from crawler_dedup.errors import BeyondLimits, ConfigError, IndexDamaged
-from crawler_dedup.signedpage import PageKind, Signature, SignedPage, digest_of, identify_page
+from crawler_dedup.signedpage import PageKind, SignedPage, digest_of, identify_page
 from crawler_dedup.signing import parsing
 from crawler_dedup.signing.blocks import pack_blocks
 from crawler_dedup.signing.embedded import find_embedded_content
 from crawler_dedup.signing.extractors import find_extractor, load_trafilatura
-from crawler_dedup.signing.features import Features, check_length, size_in_letters
+from crawler_dedup.signing.features import check_length, size_in_letters
 from crawler_dedup.signing.language import UNKNOWN, find_language
 from crawler_dedup.signing.maintext import MainBlocks, ReadPage, join_shown_text, join_text, read_page
 from crawler_dedup.signing.outlinks import find_links
@@ -239,7 +239,8 @@ class Signer:
         # The shown text may be a small part of the page: a frame that waits for a script, or one of many tabs.
         if _is_mostly_hidden(main_text.raw, shown):
             return _unsigned(page, _MOSTLY_HIDDEN)
-        return _with_signature(page, self._loaded_scheme.sign(main_text), main_text.features)
+        signature, features = self._loaded_scheme.sign(main_text), len(main_text.features.content)
+        return msgspec.structs.replace(page, signature=signature.number, value=signature.value, features=features)
 
     def _sign_thin(self, page: SignedPage, body: bytes, tree: HtmlElement, content: ReadPage) -> SignedPage:
         """Sign a page with little main text by its blocks, or not at all."""
@@ -274,17 +275,6 @@ def _is_mostly_hidden(text: str, shown: str) -> bool:
 
 def _unsigned(page: SignedPage, reason: str) -> SignedPage:
     return msgspec.structs.replace(page, unsigned=reason)
-
-
-def _with_signature(page: SignedPage, signature: Signature, features: Features) -> SignedPage:
-    """Return *page* with its signature and the number of its features."""
-    return msgspec.structs.replace(
-        page,
-        kind=PageKind.TEXT,
-        signature=signature.number,
-        value=signature.value,
-        features=len(features.content),
-    )
 
 
 def config_from_spec(spec: Mapping[str, str], config: Config) -> Config:

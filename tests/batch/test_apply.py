@@ -246,7 +246,7 @@ def test_incomplete_decisions_are_not_applied(tmp_path: Path, monkeypatch: pytes
 
 def test_a_copy_of_a_parquet_file_has_no_more_row_groups(tmp_path: Path) -> None:
     source = tmp_path / "pages.parquet"
-    rows = 5_000
+    rows = 200
     urls = pa.array([f"http://h/{number}" for number in range(rows)], pa.string())
     pq.write_table(pa.table({"url": urls, "html": ["<p>x"] * rows}), source)
     job([source], tmp_path)

@@ -133,13 +133,10 @@ def test_without_a_spider_the_scope_is_that_of_the_default_one_and_the_log_says_
     assert done.returncode == 0
 
 
-def test_a_disabled_filter_shows_nothing_and_a_page_of_the_shell_has_no_claim_to_end(crawled: Path) -> None:
+def test_a_page_of_the_shell_has_no_claim_to_end(crawled: Path) -> None:
     code = "[__import__('crawler_dedup').settle(response), __import__('crawler_dedup').release(response)]"
     with Site(PAGES) as site:
-        disabled = run_scrapy(crawled, "shell", f"{site.url}/copy", "-s", "DEDUP_ENABLED=False", *DECISION)
         done = run_scrapy(crawled, "shell", f"{site.url}/another", "-c", code)
-    assert "None\n" in disabled.stdout
-    assert not logged_lines(disabled.stdout)
     assert "[False, False]\n" in done.stdout
 
 

@@ -214,17 +214,6 @@ def test_a_check_of_contracts_works_and_files_nothing(tmp_path: Path) -> None:
     assert "Near-duplicate filter" not in done.stdout
 
 
-@pytest.mark.parametrize("arguments", [["crawl", "project"], ["runspider", "project_spiders.py"]], ids=["crawl", "run"])
-def test_a_command_that_crawls_files_its_pages(tmp_path: Path, arguments: list[str]) -> None:
-    with Site(PAGES) as site:
-        directory = project(tmp_path, site, ADDON + "DEDUP_TOKENIZER = 'bigrams'\n")
-        done = run_scrapy(directory, *arguments, fresh=arguments[0] == "crawl")
-    assert done.returncode == 0
-    assert "'dedup/dropped': 1" in done.stdout
-    with Deduplicator.open(index_of(directory), Config(tokenizer="bigrams")) as deduplicator:
-        assert len(deduplicator) == 1
-
-
 # Environments
 
 

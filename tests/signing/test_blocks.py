@@ -74,7 +74,7 @@ def packed(rows: list[PackedBlock]) -> bytes:
 
 @given(PACKED)
 def test_packed_blocks_are_unpacked_as_they_were(rows: list[PackedBlock]) -> None:
-    assert unpack_blocks(packed(rows)) == rows
+    assert unpack_blocks(packed(rows)) == tuple(rows)
     assert len(packed(rows)) == BLOCK_BYTES * len(rows)
 
 
@@ -217,10 +217,9 @@ def test_a_text_that_repeats_the_words_of_the_title_many_times_is_no_name() -> N
 
 def test_if_there_are_too_many_blocks_the_longest_are_kept_in_reading_order() -> None:
     texts = [" ".join(words(number, 2 + number % 7)) for number in range(2000)]
-    kept_blocks = unpack_blocks(pack("".join(f"<p>{text}</p>" for text in texts)).packed)
+    *kept_blocks, rest = unpack_blocks(pack("".join(f"<p>{text}</p>" for text in texts)).packed)
     numbers = [hashes(f"<p>{text}</p>")[0] for text in texts]
-    assert len(kept_blocks) == MAX_BLOCKS
-    *kept_blocks, rest = kept_blocks
+    assert len(kept_blocks) == MAX_BLOCKS - 1
     assert (rest.traits, rest.size) == (Trait.NUMBER | Trait.MAIN, 64)
     assert [block.hash for block in kept_blocks] == [
         number for number in numbers if number in {block.hash for block in kept_blocks}
