@@ -1,12 +1,11 @@
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from crawler_dedup import BEING_HANDLED, Config, ConfigError, Decision, Deduplicator, SignedPage, Verdict
+from crawler_dedup import BEING_HANDLED, Config, ConfigError, Decision, Deduplicator, Verdict
 from tests.support.crawling import article
 
 
@@ -52,15 +51,9 @@ def test_a_scope_that_only_a_crawl_can_find_has_to_be_given(tmp_path: Path, scop
 def test_a_large_batch_is_decided_in_several_transactions(
     deduplicator: Deduplicator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    store, sizes = deduplicator.index, list[int]()
-    offer = store.offer
-
-    def note_size(pages: Sequence[SignedPage], *args: Any, **options: Any) -> Any:
-        sizes.append(len(pages))
-        return offer(pages, *args, **options)
-
-    monkeypatch.setattr(store, "offer", note_size)
-    monkeypatch.setattr(type(store), "changed_at_once", 2)
+    submit, sizes = deduplicator.submit, list[int]()
+    monkeypatch.setattr(deduplicator, "submit", lambda pages: sizes.append(len(pages)) or submit(pages))
+    monkeypatch.setattr(type(deduplicator.index), "changed_at_once", 2)
     pages = [deduplicator.sign(f"http://a/{number}", article(number % 3).encode()) for number in range(5)]
     verdicts = [decision.verdict for decision in deduplicator.decide(pages)]
     assert (verdicts, sizes) == ([Verdict.NEW] * 3 + [Verdict.DUPLICATE] * 2, [2, 2, 1])
