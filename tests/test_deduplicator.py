@@ -1,11 +1,13 @@
 from __future__ import annotations
 
+from collections.abc import Sequence
+from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from crawler_dedup import BEING_HANDLED, Config, ConfigError, Decision, Deduplicator, Verdict
+from crawler_dedup import BEING_HANDLED, Config, ConfigError, Decision, Deduplicator, SignedPage, Verdict
 from tests.support.crawling import article
 
 
@@ -52,7 +54,12 @@ def test_a_large_batch_is_decided_in_several_transactions(
     deduplicator: Deduplicator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     submit, sizes = deduplicator.submit, list[int]()
-    monkeypatch.setattr(deduplicator, "submit", lambda pages: sizes.append(len(pages)) or submit(pages))
+
+    def note_size(pages: Sequence[SignedPage]) -> Future[list[Decision]]:
+        sizes.append(len(pages))
+        return submit(pages)
+
+    monkeypatch.setattr(deduplicator, "submit", note_size)
     monkeypatch.setattr(type(deduplicator.index), "changed_at_once", 2)
     pages = [deduplicator.sign(f"http://a/{number}", article(number % 3).encode()) for number in range(5)]
     verdicts = [decision.verdict for decision in deduplicator.decide(pages)]

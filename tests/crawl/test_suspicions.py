@@ -38,20 +38,27 @@ def test_kept_pages_and_sites_are_counted_separately_and_other_decisions_are_not
     assert watching.count_duplicate(duplicate(2)) is not None
 
 
-def test_only_the_most_recently_used_kept_pages_are_remembered_in_little_memory(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_only_the_most_recently_used_kept_pages_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(suspicions, "MAX_DUPLICATES", 1)
-    watching, long = Suspicions(), "x" * 2_000
+    watching = Suspicions()
     watching.count_duplicate(duplicate(0))
     for number in range(MAX_WATCHED):
-        decision = duplicate(0, representative=f"http://h/{number}/{long}", host=f"http://h/{long}")
-        watching.count_duplicate(decision)
-        watching.dropped_too_often(decision, f"{number} {long}")
+        watching.count_duplicate(duplicate(0, representative=f"http://h/{number}"))
     assert watching.count_duplicate(duplicate(1)) is None
-    last = duplicate(1, representative=f"http://h/{MAX_WATCHED - 1}/{long}", host=f"http://h/{long}")
-    assert watching.count_duplicate(last) is not None
-    assert len(pickle.dumps(watching)) < MAX_WATCHED * 300
+    assert watching.count_duplicate(duplicate(1, representative=f"http://h/{MAX_WATCHED - 1}")) is not None
+    assert len(pickle.dumps(watching)) < MAX_WATCHED * 150
+
+
+def test_memory_stays_small_however_long_the_addresses_are() -> None:
+    watching = Suspicions()
+    for number in range(1_000):
+        for time in range(2):
+            decision = duplicate(
+                time, representative=f"http://h/{number}/{'x' * 2_000}", host=f"http://h/{'y' * 2_000}"
+            )
+            watching.count_duplicate(decision)
+            watching.dropped_too_often(decision, f"{number} {'z' * 5_000}")
+    assert len(pickle.dumps(watching)) < 1_000 * 200
 
 
 def test_one_warning_names_shortened_examples() -> None:

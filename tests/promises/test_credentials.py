@@ -6,8 +6,8 @@ import json
 import logging
 import re
 import shutil
+from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
 from urllib.parse import quote
 
 import msgspec
@@ -74,7 +74,8 @@ class Spider(Walker):
 """
 
 
-class Crawled(NamedTuple):
+@dataclass(frozen=True)
+class Crawled:
     """Two crawls of a site.
 
     Attributes:
