@@ -27,7 +27,6 @@ from tests.support.commandline import (
     write,
 )
 from tests.support.crawling import Site, article, html
-from tests.support.droppedpages import HOSTILE
 
 KEPT, COPY, SECOND_COPY, OTHER, SHORT = (
     f"http://a.org/{name}" for name in ("kept", "copy", "second", "other", "short")
@@ -321,23 +320,6 @@ def test_the_command_that_is_printed_fetches_both_pages_and_shows_changes_since_
     printed = printed_text(invoke(*shlex.split(command)[1:], status=1))
     assert "→ not covered different" in printed
     assert "the sites at the time of the decision" in printed
-
-
-# What stands on pages does not steer the terminal
-
-
-def test_hostile_titles_and_addresses_are_not_printed_raw(tmp_path: Path) -> None:
-    kept, copy = f"http://a.org/{HOSTILE}kept", f"http://a.org/{HOSTILE}copy"
-    source = article(1).replace("<title>", f"<title>{HOSTILE}")
-    check_pages(tmp_path / "index", {kept: source, copy: f"{source} "})
-    (entry,) = entries_of(tmp_path / "index" / FIRST)
-    said = dict.fromkeys(("title", "scope", "spider", "rule", "time"), HOSTILE)
-    write(tmp_path / "index" / SECOND, [replace(entry, url=f"http://a.org/{HOSTILE}", **said)])
-    for url in (kept, copy, f"http://a.org/{HOSTILE}"):
-        output = why(url, tmp_path / "index").output
-        assert all(character.isprintable() or character == "\n" for character in output)
-    output = why(f"{kept}/", tmp_path / "index").output
-    assert all(character.isprintable() or character == "\n" for character in output)
 
 
 # Real crawls

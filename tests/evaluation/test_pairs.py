@@ -388,14 +388,6 @@ def test_a_wrong_pair_with_a_page_beyond_limits_is_explained(tmp_path: Path) -> 
     assert (error["rule"], error["distance"]) == ("nested too deep", None)
 
 
-def test_text_of_pages_cannot_control_the_terminal(tmp_path: Path) -> None:
-    pages = {"a": "<title>\x9b31m\x1b[2Jred</title>", "b": "<title>\u202eblue</title>"}
-    write_set(tmp_path, pages, [pair("a", "b", 1)])
-    output = evaluated(tmp_path, "--errors", 1).stdout
-    assert "red" in output
-    assert all(character.isprintable() or character == "\n" for character in output)
-
-
 def test_json_has_the_figures_of_the_tables(four_outcomes: Path) -> None:
     printed = report(four_outcomes, "--errors", 10)
     rows = printed["evaluation_counts"]
