@@ -9,7 +9,7 @@ from scrapy.exceptions import IgnoreRequest
 from scrapy.http import Request, Response
 
 from crawler_dedup.config import Config
-from crawler_dedup.crawl.browserpages import BrowserPages
+from crawler_dedup.crawl.browserpages import META_PAGE, BrowserPages
 from crawler_dedup.crawl.checker import Checker
 from crawler_dedup.crawl.compat import is_asyncio_available
 from crawler_dedup.crawl.gate import Gate
@@ -115,7 +115,8 @@ class DedupMiddleware:
         if checked.follows:
             self.session.followed.add(request)
             return response
-        await self._browser_pages.close(request, self.session.monitor)
+        if META_PAGE in request.meta:
+            await self._browser_pages.close(request, self.session.monitor)
         raise NearDuplicate(checked.decision)
 
 

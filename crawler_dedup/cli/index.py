@@ -101,7 +101,7 @@ def _table(fields: Mapping[str, Any], scopes: Sequence[tuple[str, int]], runs: S
         if entries:
             table.add_row("bytes per page", f"{stored_bytes / entries:,.0f}")
     table.add_row("pages not handled yet", f"{fields['open_claims']:,}")
-    sites = f"{fields['sites']:,}, {fields['known_sites']:,} of them with a snapshot; {decimal(fields['site_bytes'])}"
+    sites = f"{fields['sites']:,}, {fields['known_sites']:,} of them known; {decimal(fields['site_bytes'])}"
     table.add_row("sites", sites)
     table.add_section()
     for scope, number in scopes[:_MAX_ROWS]:

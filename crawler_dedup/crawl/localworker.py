@@ -8,8 +8,6 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext, suppress
 from functools import cache, partial
 
-import msgspec
-
 from crawler_dedup.config import Config
 from crawler_dedup.crawl.workerprocess import Received
 from crawler_dedup.pagetext import OwnText, OwnTextJob
@@ -17,7 +15,6 @@ from crawler_dedup.signing.extractors import extract_text
 from crawler_dedup.signing.signer import Signer
 from crawler_dedup.system.threads import run_in_own_thread
 from crawler_dedup.worker.messages import (
-    HEAD,
     Answer,
     Close,
     ExtractText,
@@ -30,8 +27,6 @@ from crawler_dedup.worker.messages import (
 )
 from crawler_dedup.worker.preview import TextMaker
 from crawler_dedup.worker.worker import open_worker
-
-_MESSAGES = msgspec.msgpack.Decoder(Message)
 
 
 class _NoLimits:
@@ -65,9 +60,9 @@ class LocalWorker:
         self._has_failed = False
         self._loop: asyncio.AbstractEventLoop | None = None
 
-    def wait_until_ready(self, start: bytes, log: Callable[[LogLine], object]) -> Ready:  # noqa: ARG002  (it logs itself)
+    def wait_until_ready(self, start: Start, log: Callable[[LogLine], object]) -> Ready:  # noqa: ARG002  (it logs itself)
         """Open the index, and return what the worker says of it."""
-        self._worker = open_worker(_NoLimits(self._deliver), msgspec.msgpack.decode(start[HEAD.size :], type=Start))
+        self._worker = open_worker(_NoLimits(self._deliver), start)
         # Texts are made in threads, where the pages that were signed last are not at hand.
         self._worker.make_own_text = partial(_make_own_text, self._worker.signer)
         return self._worker.ready
@@ -81,21 +76,21 @@ class LocalWorker:
         with suppress(RuntimeError):  # the loop is closed
             self._loop.call_soon_threadsafe(self._receive, answer)
 
-    def send(self, packed: bytes, body: bytes | memoryview = b"") -> None:
+    def send(self, message: Start | Message, body: bytes | memoryview = b"") -> None:
         """Do a job now, or in a thread if it makes a text or ends the run. The first message opens the index.
 
         If that fails, the jobs that follow are ignored: another worker replaces this one.
         """
         if self._has_failed:
             return
-        if self._worker is None:
+        if isinstance(message, Start):
             try:
-                self._deliver(self.wait_until_ready(packed, lambda _: None))
+                self._deliver(self.wait_until_ready(message, lambda _: None))
             except Exception as error:
                 self._has_failed = True
                 self._deliver(Failure.of(error))
             return
-        message = _MESSAGES.decode(packed[HEAD.size :])
+        assert self._worker is not None
         if isinstance(message.job, Close):
             threading.Thread(target=self._worker.do, args=(message, b""), name="crawler-dedup end", daemon=True).start()
         elif isinstance(message.job, (ExtractText, MakeOwnText)):

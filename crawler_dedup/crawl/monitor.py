@@ -10,8 +10,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from msgspec.structs import replace
-
 from crawler_dedup.config import Config
 from crawler_dedup.counting import HeavyHitters
 from crawler_dedup.crawl.gate import JOURNAL_REASONS, SKIP_REASONS, find_cause
@@ -92,7 +90,7 @@ class Monitor:
             "Near-duplicate filter: index %s holds %s; run %08x, scheme %s, tokenizer %s, scope %s, action %s,"
             " signatures computed %s",
             index.name,
-            "pages that cannot be counted now" if index.pages is None else f"{index.pages} pages",
+            "an unknown number of pages" if index.pages is None else f"{index.pages} pages",
             run,
             index.scheme,
             index.tokenizer,
@@ -127,9 +125,14 @@ class Monitor:
         self, event: Event, decision: Decision, page: SignedPage | None, request: Request | None = None
     ) -> None:
         if self._journal is not None:
-            entry = entry_of(event, decision, page, run=self._run, spider=self._spider)
-            if event == "drop" and request is not None:
-                entry = replace(entry, request=describe_request(request, self._crawler.spider))
+            entry = entry_of(
+                event,
+                decision,
+                page,
+                run=self._run,
+                spider=self._spider,
+                request=describe_request(request, self._crawler.spider) if request and event == "drop" else None,
+            )
             self._journal.write(entry)
 
     def report_skipped(self, reason: str, response: Response) -> None:

@@ -31,7 +31,6 @@ from crawler_dedup.worker.messages import (
     Message,
     Ready,
     Result,
-    pack,
 )
 
 if TYPE_CHECKING:
@@ -70,10 +69,13 @@ class Task:
         """Address of its page; ``""``: it is about none."""
         return self.job.page.url if isinstance(self.job, DecideAgain) else getattr(self.job, "url", "")
 
-    def fail(self, reason: str, error: Exception | None = None) -> None:
+    def fail(self, error: Exception | str) -> None:
+        """Answer with an error, or with one that gives a reason in a few words."""
         if self.answer.done() or self.answer.get_loop().is_closed():
             return
-        self.answer.set_exception(error or (NotSigned(reason) if self.url else IndexUnusable(f"No answer: {reason}.")))
+        if isinstance(error, str):
+            error = NotSigned(error) if self.url else IndexUnusable(f"No answer: {error}.")
+        self.answer.set_exception(error)
 
 
 class SupervisedWorker:
@@ -94,7 +96,7 @@ class SupervisedWorker:
         self._heard = self._opens_again = 0.0
         self._is_ready = True
         self._only_ends = False
-        self._failure: Failure | None = None
+        self._failure: Exception | None = None
 
     @property
     def waiting_bytes(self) -> int:
@@ -135,8 +137,7 @@ class SupervisedWorker:
 
     def _send(self, number: int, task: Task) -> None:
         if self.child is not None:
-            message = Message(number, self._workers.stored_until, task.job)
-            self.child.send(pack(message, len(task.body)), task.body)
+            self.child.send(Message(number, self._workers.stored_until, task.job), task.body)
 
     @property
     def is_starting(self) -> bool:
@@ -153,7 +154,7 @@ class SupervisedWorker:
         """Start a worker, which gets all jobs. While workers die too often, the jobs fail, unless one is *for_end*."""
         assert self._loop is not None
         if self._failure is not None and self._loop.time() < self._opens_again:
-            self._fail_all("", error_of(self._failure))
+            self._fail_all(self._failure)
         while self.tasks and self.child is None:
             self._only_ends = self._workers.is_pausing
             if self._only_ends and not for_end:
@@ -182,14 +183,17 @@ class SupervisedWorker:
             self._is_ready = True
         elif isinstance(message, Failure):  # it cannot open the index
             self._workers.monitor.warn("The index cannot be opened: %s", message.message)
-            self._failure, self._opens_again = message, self._loop.time() + _REOPEN_SECONDS
+            self._failure, self._opens_again = error_of(message), self._loop.time() + _REOPEN_SECONDS
             self.end()
-            self._fail_all("", error_of(message))
+            self._fail_all(self._failure)
         elif (task := self.tasks.pop(message.number, None)) is not None:
-            if not task.answer.done():
-                task.answer.set_result(message.result)
-            elif isinstance(message.result, Checked):
-                self._workers.release_abandoned(message.result.decision)
+            result = message.result
+            if isinstance(result, Failure):
+                task.fail(error_of(result))
+            elif not task.answer.done():
+                task.answer.set_result(result)
+            elif isinstance(result, Checked):
+                self._workers.release_abandoned(result.decision)
 
     def _end_silent(self) -> None:
         """End a worker that has not answered for too long, as if it had died: it is stopped, or waits for ever."""
@@ -232,12 +236,12 @@ class SupervisedWorker:
             self._workers.count_death()
         self._start_replacement()
 
-    def _fail_all(self, reason: str, error: Exception | None = None) -> None:
+    def _fail_all(self, error: Exception | str) -> None:
         tasks, self.tasks = self.tasks, {}
         for task in tasks.values():
             # The process of the crawl then makes the texts, except for a page that may end it, too.
-            is_harmful = error is not None and task.deaths and isinstance(task.job, (ExtractText, MakeOwnText))
-            task.fail(DIED if is_harmful else reason, None if is_harmful else error)
+            is_text = isinstance(task.job, (ExtractText, MakeOwnText))
+            task.fail(DIED if is_text and task.deaths and isinstance(error, Exception) else error)
 
     def end(self, reason: str = "") -> None:
         """End the worker. Idempotent. *reason*: why its jobs fail; ``""``: another worker gets them."""

@@ -1,4 +1,8 @@
-"""Start a worker beside the crawl, and exchange messages with it without blocking the event loop."""
+"""Start a worker beside the crawl, and exchange messages with it without blocking the event loop.
+
+A worker is started by :class:`~crawler_dedup.addon.Addon` before the crawl, by :mod:`crawler_dedup.crawl.workers`, and by
+:mod:`crawler_dedup.crawl.supervision` in place of a worker that has died.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +25,7 @@ import msgspec
 
 from crawler_dedup import errors
 from crawler_dedup.errors import DedupError
-from crawler_dedup.worker.messages import HEAD, Answer, Failure, LogLine, Ready
+from crawler_dedup.worker.messages import HEAD, Answer, Failure, LogLine, Message, Ready, Start
 
 WORKER = "crawler_dedup.worker.main"
 """The module that workers run."""
@@ -100,6 +104,11 @@ def decode(message: bytes) -> Received:
     return _MESSAGES.decode(message)
 
 
+def _pack(message: Start | Message, body_size: int = 0) -> bytes:
+    packed = msgspec.msgpack.encode(message)
+    return HEAD.pack(len(packed), body_size) + packed
+
+
 class ChildProcess:
     """A worker process (:mod:`crawler_dedup.worker.main`). Belongs to one event loop, once it is attached to it.
 
@@ -137,7 +146,7 @@ class ChildProcess:
                 return os.waitid(os.P_PID, self.pid, os.WSTOPPED | os.WNOHANG | os.WNOWAIT) is not None
         return False
 
-    def wait_until_ready(self, start: bytes, log: Callable[[LogLine], object]) -> Ready:
+    def wait_until_ready(self, start: Start, log: Callable[[LogLine], object]) -> Ready:
         """Block until the process has opened the index, and return what it says. After an error it may be called again.
 
         Args:
@@ -150,7 +159,7 @@ class ChildProcess:
         """
         self._socket.settimeout(SILENCE_SECONDS)
         try:
-            self._socket.sendall(start)
+            self._socket.sendall(_pack(start))
             while True:
                 while (message := self._next_message()) is None:
                     if not (piece := self._socket.recv(_PIECE)):
@@ -184,13 +193,12 @@ class ChildProcess:
         self._socket.setblocking(False)
         self._loop.add_reader(self._socket, self._read)
 
-    def send(self, *parts: bytes | memoryview) -> None:
-        """Send *parts* together, now or as soon as the process reads them. They are not copied."""
-        if self._has_ended:
-            return
-        self._unsent.extend(map(memoryview, parts))
-        if not self._is_writing:
-            self._write()
+    def send(self, message: Start | Message, body: bytes | memoryview = b"") -> None:
+        """Send *message* with *body*, which is not copied, now or as soon as the process reads."""
+        if not self._has_ended:
+            self._unsent.extend(map(memoryview, (_pack(message, len(body)), body)))
+            if not self._is_writing:
+                self._write()
 
     def _write(self) -> None:
         assert self._loop is not None

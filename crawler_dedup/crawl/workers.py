@@ -22,7 +22,7 @@ from crawler_dedup.crawl import workerprocess
 from crawler_dedup.crawl.monitor import Monitor
 from crawler_dedup.crawl.serveroutages import Outages
 from crawler_dedup.crawl.supervision import ENDED, NotSigned, SupervisedWorker, Task
-from crawler_dedup.crawl.workerprocess import ChildProcess, error_of, take_child
+from crawler_dedup.crawl.workerprocess import ChildProcess, take_child
 from crawler_dedup.decision import Decision
 from crawler_dedup.errors import DedupError, IndexUnusable
 from crawler_dedup.system.filelocks import ProcessLock, hold
@@ -36,7 +36,6 @@ from crawler_dedup.worker.messages import (
     Ready,
     Result,
     Start,
-    pack,
 )
 
 if TYPE_CHECKING:
@@ -135,13 +134,11 @@ class Workers:
         except workerprocess.NotStarted as error:
             raise _unstartable(str(error)) from error
 
-    def make_start(self, worker: SupervisedWorker) -> bytes:
+    def make_start(self, worker: SupervisedWorker) -> Start:
         """Return the first message to a process that runs for *worker*."""
         number, worker.next_start = worker.next_start, worker.next_start + self._count
         level = logging.getLogger("crawler_dedup").getEffectiveLevel()
-        return pack(
-            Start(self._settings, os.fsencode(self.location), self.run, self._offset, number, os.getpid(), level)
-        )
+        return Start(self._settings, os.fsencode(self.location), self.run, self._offset, number, os.getpid(), level)
 
     async def ask(self, job: Job, kind: type[_T], body: bytes | memoryview = b"", claim: int = 0) -> _T:
         """Return the answer to *job*, which is of this *kind*; or raise the exception that has prevented it.
@@ -150,8 +147,6 @@ class Workers:
             claim: the claim of the page, if it has one; the worker that has made it gets the job.
         """
         result = await self._send(job, body, self._worker_of(claim))
-        if isinstance(result, Failure):
-            raise error_of(result)
         assert isinstance(result, kind)
         return result
 

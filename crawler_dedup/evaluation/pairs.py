@@ -171,7 +171,7 @@ def decide_direction(
     profiles = sites.profile_of(new), sites.profile_of(kept)
     result = _apply_rules(pair_of(config, scheme, new, kept, *profiles))
     if result.is_duplicate and not Lookup(scheme).finds(new, kept):
-        return DirectionResult(result.pair, "not met in the index", False)
+        return DirectionResult(result.pair, "not found in the index", False)
     return result
 
 

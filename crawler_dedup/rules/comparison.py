@@ -11,7 +11,7 @@ from crawler_dedup.rules.pagepair import PagePair
 from crawler_dedup.signedpage import PageKind, Trait
 from crawler_dedup.signing.blocks import IS_ADDRESS, PackedBlock, hash_of_file, unpack_blocks
 from crawler_dedup.signing.cover import Cover, cover_of, key_of
-from crawler_dedup.signing.links import hash_own
+from crawler_dedup.signing.links import hash_target
 from crawler_dedup.signing.pagelines import SHORT
 
 # Plain numbers: to combine flags takes a microsecond.
@@ -191,7 +191,7 @@ class ComparedPair(PagePair):
             if (place in self._near or block.size <= SHORT) and place not in self._columns
             if not block.traits & _ENTRY or (block.traits & _LINKED and (is_thin or place in self._near))
         ]
-        if is_thin or self.new.key == self.kept.key:
+        if is_thin or self.is_revisit:
             return set(states)
         values = [at for at in states if at in self._lacking and blocks[at].traits & _NUMBER]
         below = [at for at in states if self.same_host and at >= self._near.start and not blocks[at].traits & _NUMBER]
@@ -221,7 +221,7 @@ class ComparedPair(PagePair):
         """Return whether a block ends with the address of one of the pages: on a page for printing, that of the article."""
         following = self._blocks[place + 1 : place + 2]
         address = following[0].hash if following and following[0].traits & IS_ADDRESS == IS_ADDRESS else None
-        return address in (hash_own(self.new.url), hash_own(self.kept.url))
+        return address in (hash_target(self.new.url, self.new.url), hash_target(self.kept.url, self.kept.url))
 
     @cached_property
     def _columns(self) -> set[int]:
@@ -243,7 +243,7 @@ class ComparedPair(PagePair):
         is_short = not traits & _MAIN or block.size <= limits.BACK_LINK
         if traits & _LINK == _LINK and is_short and not self.leads_elsewhere:
             return "leads to the kept page, or is navigation"
-        if traits & _MAIN or not traits & _ENTRY or self.new.key == self.kept.key:
+        if traits & _MAIN or not traits & _ENTRY or self.is_revisit:
             return ""
         counts = traits & _LINKED and (place in self._near or self._lists_others)
         return "" if counts else "a link beside the main text"

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from xxhash import xxh3_64_intdigest
 
-from crawler_dedup.hashes import Numbers, mix_bits
+from crawler_dedup.hashes import Numbers, mix_bits, sort_distinct
 from crawler_dedup.rules import limits
 from crawler_dedup.rules.sites import SiteProfile, decode_profile, hash_part
 from crawler_dedup.signedpage import Count, SignedPage
@@ -227,11 +227,11 @@ def _count_page(
     if is_known.any():
         known = places[is_known]
         bits = bit | _ONE << (once[known] & _ANY_TITLE).astype(np.uint64)
-        counters = _merge(counters, items[is_known] | _TWICE | bits)
+        counters = np.sort(np.concatenate([counters, items[is_known] | _TWICE | bits]), kind="stable")
         is_left = np.ones(len(once), dtype=bool)
         is_left[known] = False
         once, short = once[is_left], short[~is_known]
-    return counters, _distinct(_merge(once, short | np.uint32(title)))
+    return counters, sort_distinct(np.concatenate([once, short | np.uint32(title)]))
 
 
 def _shorten(items: Numbers) -> _Once:
@@ -257,8 +257,7 @@ def _read_items(blocks: bytes, links: bytes, parts: Sequence[int]) -> Numbers:
     items = np.concatenate([hashes, outlinks, np.array(parts, dtype=np.uint32)]).astype(np.uint64) << _ITEM
     items[len(hashes) :] |= _LINK
     items[len(hashes) + len(outlinks) :] ^= _LINK | _PART
-    items.sort()
-    return _distinct(items)
+    return sort_distinct(items)
 
 
 def _find(
@@ -272,17 +271,3 @@ def _find(
     if not len(numbers):
         return places, places != 0
     return places, numbers.take(places, mode="clip") ^ wanted <= lower
-
-
-def _merge(first: NDArray[_Number], second: NDArray[_Number]) -> NDArray[_Number]:
-    """Return the members of two arrays, ascending, of which *first* is ascending already."""
-    merged = np.concatenate([first, second])
-    merged.sort(kind="stable")  # fast if much is in order
-    return merged
-
-
-def _distinct(numbers: NDArray[_Number]) -> NDArray[_Number]:
-    """Return ascending *numbers*, each once."""
-    is_first = np.ones(len(numbers), dtype=bool)
-    np.not_equal(numbers[1:], numbers[:-1], out=is_first[1:])
-    return numbers[is_first]

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from crawler_dedup.decision import Match
 from crawler_dedup.rules import table
@@ -18,21 +17,6 @@ if TYPE_CHECKING:
     from crawler_dedup.config import Config
     from crawler_dedup.index.profiles import Snapshot
     from crawler_dedup.signing.schemes import Scheme
-
-
-class Comparing(Protocol):
-    """How pages are compared: by a scheme, and a configuration. A signer knows both, and more."""
-
-    config: Config
-    scheme: Scheme
-
-
-@dataclass
-class ConfiguredScheme:
-    """Scheme and configuration where nothing is signed: unlike a signer, it needs neither parser nor tokenizer."""
-
-    config: Config
-    scheme: Scheme
 
 
 def pair_of(
@@ -51,9 +35,11 @@ def pair_of(
 class RuleMatcher(Lookup):
     """Answers the questions of the index about pages, from scheme and rules."""
 
-    def __init__(self, signer: Comparing) -> None:
-        super().__init__(signer.scheme)
-        self._config = signer.config
+    trim = staticmethod(trim)
+
+    def __init__(self, config: Config, scheme: Scheme) -> None:
+        super().__init__(scheme)
+        self._config = config
 
     @staticmethod
     def count(page: SignedPage, pages_counted: int, counts: bytes) -> tuple[bytes, bytes]:
@@ -63,9 +49,6 @@ class RuleMatcher(Lookup):
 
     def prepare(self, page: SignedPage, snapshot: Snapshot) -> SignedPage:
         return with_site_keys(page, decode_profile(snapshot.content))
-
-    def trim(self, page: SignedPage) -> SignedPage:
-        return trim(page)
 
     def choose(
         self, new: SignedPage, kept: Iterable[SignedPage], snapshot_of: Callable[[SignedPage], Snapshot]
@@ -81,4 +64,4 @@ class RuleMatcher(Lookup):
             return decode_profile(snapshot_of(page).content)
 
         site = site_of(new)
-        return (pair_of(self._config, self._scheme, new, page, site, site_of(page)) for page in kept)
+        return (pair_of(self._config, self.scheme, new, page, site, site_of(page)) for page in kept)

@@ -8,7 +8,7 @@ from functools import cached_property
 from crawler_dedup.rules.sites import UNKNOWN_SITE, SiteProfile
 from crawler_dedup.signedpage import PageKind, SignedPage
 from crawler_dedup.signing import titles
-from crawler_dedup.signing.links import hash_own, unpack_links
+from crawler_dedup.signing.links import hash_target, unpack_links
 from crawler_dedup.signing.lookup import named_parts
 from crawler_dedup.signing.pagelines import hash_date_in
 from crawler_dedup.signing.schemes import Agreement, Scheme
@@ -99,6 +99,11 @@ class PagePair:
         return has_same_name and (not self.same_host or self.other_parts_agree)
 
     @property
+    def is_revisit(self) -> bool:
+        """Whether the page was kept before, and is visited again."""
+        return self.new.key == self.kept.key
+
+    @property
     def signatures_far_apart(self) -> bool:
         """Whether the signatures make the pages different, or a text would be compared with a thin page."""
         return not (self.are_thin or self.signatures_agree or self.is_named_alike)
@@ -116,7 +121,7 @@ class PagePair:
 
         A page that is visited again has changed if its links have.
         """
-        return not self.new.links_followed or self.new.key == self.kept.key
+        return not self.new.links_followed or self.is_revisit
 
     @property
     def same_links(self) -> bool:
@@ -126,7 +131,7 @@ class PagePair:
     @cached_property
     def _new_links(self) -> set[int]:
         """The links of the new page without the navigation of its site and without links to one of the two pages."""
-        own = {hash_own(self.new.url), hash_own(self.kept.url)}
+        own = {hash_target(self.new.url, self.new.url), hash_target(self.kept.url, self.kept.url)}
         return set(unpack_links(self.new.links)) - self.new_site.navigation - own
 
     @cached_property

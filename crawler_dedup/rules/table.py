@@ -63,7 +63,7 @@ def _describe_signatures(pair: Pair) -> str:
     if pair.are_thin:
         return "thin pages have none"
     if pair.agreement is None:
-        return "the same name" if pair.is_named_alike else "they do not agree"
+        return "the titles name the same parts" if pair.is_named_alike else "they do not agree"
     if pair.distance is None:
         return f"{pair.scheme.name} finds the same text"
     return f"{pair.distance} bits, limit {pair.max_distance}"
@@ -146,7 +146,7 @@ def first_match(pairs: Iterable[Pair]) -> tuple[SignedPage, Match] | None:
         rule, duplicate = decide(pair)
         if duplicate:
             return pair.kept, _match(rule, pair)
-        variants += rule == OTHER_LINKS and pair.kept.key != pair.new.key
+        variants += rule == OTHER_LINKS and not pair.is_revisit
         if variants == MAX_LIST_VARIANTS:
             return pair.kept, _match(TOO_MANY_VARIANTS, pair)
     return None

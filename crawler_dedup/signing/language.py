@@ -11,7 +11,6 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from functools import cache
 from math import sqrt
-from typing import NamedTuple
 
 import numpy as np
 
@@ -62,18 +61,6 @@ _UNIT = 1 << 24
 """Weights are whole numbers: their sums are the same in any order and on every machine."""
 
 
-class _StopWords(NamedTuple):
-    """The stop words of the languages of one script.
-
-    Attributes:
-        weights: for each word the languages that have it, with its weight in each.
-        words: all words of each language.
-    """
-
-    weights: Mapping[str, Mapping[str, int]]
-    words: Mapping[str, frozenset[str]]
-
-
 def find_language(plain: str, tokens: Iterable[str]) -> str:
     """Find the language of a text: its ISO 639-1 code, or :data:`UNKNOWN`.
 
@@ -103,22 +90,23 @@ def _find_script(plain: str) -> str:
     return "ja" if count[_KANA] >= _LEAST_KANA * (count[_KANA] + count[_HAN]) else "zh"
 
 
-def _find_by_stop_words(tokens: Iterable[str], of_script: _StopWords) -> str:
+def _find_by_stop_words(tokens: Iterable[str], weights: Mapping[str, Mapping[str, int]]) -> str:
     counts = Counter(token for token in tokens if not token.isdigit())
     scores: Counter[str] = Counter()
-    for word in of_script.weights.keys() & counts.keys():
-        for language, weight in of_script.weights[word].items():
+    for word in weights.keys() & counts.keys():
+        for language, weight in weights[word].items():
             scores[language] += counts[word] * weight
     if not scores:
         return UNKNOWN
     language = max(scores, key=lambda name: (scores[name], name))
-    stop_words = [count for word, count in counts.items() if word in of_script.words[language]]
+    stop_words = [count for word, count in counts.items() if language in weights.get(word, ())]
     is_written_in_it = len(stop_words) >= _LEAST_STOP_WORDS and sum(stop_words) >= _LEAST_COVERAGE * counts.total()
     return language if is_written_in_it else UNKNOWN
 
 
 @cache
-def _stop_words_of(script: str) -> _StopWords:
+def _stop_words_of(script: str) -> Mapping[str, Mapping[str, int]]:
+    """Return for each stop word of the languages of a script these languages, with its weight in each."""
     all_words = read_stop_words()
     words = {language: all_words[language] for language in _LANGUAGES[script].split()}
     having = Counter(word for language in words.values() for word in language)
@@ -127,4 +115,4 @@ def _stop_words_of(script: str) -> _StopWords:
         for word in of_language:
             weight = _UNIT / sqrt(having[word]) / sqrt(sqrt(len(of_language)))
             weights.setdefault(word, {})[language] = round(weight)
-    return _StopWords(weights, words)
+    return weights

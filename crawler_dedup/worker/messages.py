@@ -47,12 +47,6 @@ def _escaped(text: str) -> str:
     return text.encode("utf-8", "backslashreplace").decode()
 
 
-def pack(message: object, body_size: int = 0) -> bytes:
-    """Serialise *message*, which *body_size* bytes of a body will follow."""
-    packed = msgspec.msgpack.encode(message)
-    return HEAD.pack(len(packed), body_size) + packed
-
-
 class Start(msgspec.Struct, array_like=True, frozen=True):
     """The first message.
 

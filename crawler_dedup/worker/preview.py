@@ -124,7 +124,8 @@ def preview(location: Location, signer: Signer, page: SignedPage, *, alias: str 
         verdict = Verdict.UNCHECKED if page.unsigned else Verdict.NEW
         return Decision(verdict, page.url, page.key, page.scope, page.unsigned)
     with closing(store):
-        return store.preview(page, RuleMatcher(signer), RunContext.of(signer.config), alias=clean_identifier(alias))
+        matcher = RuleMatcher(signer.config, signer.scheme)
+        return store.preview(page, matcher, RunContext.of(signer.config), alias=clean_identifier(alias))
 
 
 class Previewer(TextMaker):

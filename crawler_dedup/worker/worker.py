@@ -132,7 +132,7 @@ class Worker(TextMaker):
             decision = Decision(Verdict.NEW, "", job.key, job.scope, claim=job.claim)
             opened.end_claim(decision, settled=job.settled).add_done_callback(partial(self._answer_end, number))
         elif isinstance(job, Measure):
-            return Figures(len(opened), opened.stored_bytes)
+            return Figures(len(opened), opened.index.stored_bytes)
         elif isinstance(job, (ListRestorations, EndRestorations, KeepAddress)):
             return answer(opened.index, job)
         elif isinstance(job, Close):

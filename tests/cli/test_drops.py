@@ -254,6 +254,7 @@ def test_a_summary_counts_by_run_rule_host_and_representative(runs: Path) -> Non
         "b.org 1 14.3%",
         f"{KEPT} 7 100.0%",
     ]
+    assert re.findall(r"┃ (\w+(?: \w+)?) +┃ duplicates", result.stdout) == ["rule", "host", "kept page"]
     assert "Marked as duplicates, and passed: 1 page." in result.stdout
 
 

@@ -74,7 +74,7 @@ def test_no_command_creates_an_index_where_there_is_none(tmp_path: Path) -> None
 def test_stats_show_the_figures_of_an_index_of_pages(pages: Path, tmp_path: Path) -> None:
     table = rows(cli("stats", pages))
     assert (table["pages"], table["pages not handled yet"]) == ("4", "0")
-    assert table["sites"].startswith("0, 0 of them with a snapshot; ")
+    assert table["sites"].startswith("0, 0 of them known; ")
     assert table["scheme"] == SimHash().spec
     assert table["run 00000001"].startswith("2, the last ")
     assert table["run 00000abc"].startswith("2, the last ")

@@ -430,7 +430,7 @@ def test_a_pair_that_a_crawl_would_not_find_is_missed_and_reported_so(tmp_path: 
     write_set(tmp_path, {"new": html(prose(0)).decode(), "kept": html(more).decode()}, [pair("new", "kept", 1)])
     only_equal = report(tmp_path, "--errors", 5, "-s", "DEDUP_SCHEME=minhash rows=128")  # one key of all numbers
     assert counts_of(only_equal)["missed"] == 1
-    assert [pair["rule"] for pair in only_equal["wrong_pair"]] == ["not met in the index"]
+    assert [pair["rule"] for pair in only_equal["wrong_pair"]] == ["not found in the index"]
     alike = report(tmp_path, "--errors", 5, "-s", "DEDUP_SCHEME=minhash")
     assert counts_of(alike)["found"] == 1
     assert "wrong_pair" not in alike

@@ -163,7 +163,7 @@ def test_no_run_counts_as_dead_until_the_server_has_answered_for_a_while_after_a
     monkeypatch.setattr(runs, "RENEWAL_SECONDS", 20)
     monkeypatch.setattr(runs, "monotonic", lambda: time.monotonic() + passed[0])
     with Deduplicator.open(server.url(), CONFIG) as run:
-        opened: Any = run._opened.run
+        opened: Any = run._run
         with running_program(_CLAIMS, server.url()) as client:
             assert check(run, 2) == BEING_HANDLED
             client.kill()

@@ -114,8 +114,7 @@ class Winnowing(ValueScheme):
         return max(1, int(self.coverage / 2 * len(self.probes_of(value))))
 
     def agree(self, new: bytes, kept: bytes) -> Agreement | None:
-        ours, theirs = sort_distinct(self.keys_of(new)), sort_distinct(self.keys_of(kept))
-        return share_members(ours, theirs).agree(self.resemblance, self.coverage)
+        return self.shares(new, kept).agree(self.resemblance, self.coverage)
 
     def shares(self, new: bytes, kept: bytes) -> Shares:
         return share_members(sort_distinct(self.keys_of(new)), sort_distinct(self.keys_of(kept)))
