@@ -90,11 +90,12 @@ def test_a_table_is_not_wider_than_the_terminal(index: Path) -> None:
 
 def test_a_character_that_a_terminal_cannot_show_is_a_question_mark_and_json_is_always_utf_8(index: Path) -> None:
     latin = environment(PYTHONIOENCODING="ascii", PYTHONUTF8="0")
-    call = ["-m", "crawler_dedup", "index", "stats", str(index)]
-    table = processes.run(call, env=latin)
-    assert (table.returncode, table.stderr) == (0, "")
-    assert "long/??" in table.stdout
-    scope = processes.run([*call, "--json"], env=latin).stdout.splitlines()[1]
+    calls = "for options in ([], ['--json']): app(['index', 'stats', sys.argv[1], *options], standalone_mode=False)"
+    code = f"import sys\nfrom crawler_dedup.cli import app\n{calls}"
+    done = processes.run(["-c", code, str(index)], env=latin)
+    assert (done.returncode, done.stderr) == (0, "")
+    *table, _, scope, _ = done.stdout.splitlines()
+    assert "long/??" in "".join(table)
     assert json.loads(scope)["scope"] == SCOPE
 
 
