@@ -25,15 +25,7 @@ from crawler_dedup.signing.signer import Signer
 from crawler_dedup.system.filelocks import is_held
 from crawler_dedup.worker.preview import preview
 from tests.support.crawling import article
-from tests.support.indexing import (
-    SPEC,
-    ByDistance,
-    open_store,
-    page,
-    run,
-    running_program,
-    settle,
-)
+from tests.support.indexing import SPEC, ByDistance, open_store, page, run, running_program, settle
 from tests.support.places import Places
 
 MATCHER = ByDistance()
