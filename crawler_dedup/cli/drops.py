@@ -217,7 +217,7 @@ def groups(*, json: bool, options: TargetOptions) -> None:
     \b
     Examples:
       crawler-dedup groups
-      crawler-dedup groups --jsonl > groups.jsonl
+      crawler-dedup groups --json > groups.jsonl
     """
     from crawler_dedup.index.opening import open_index  # noqa: PLC0415  (loads numpy)
     from crawler_dedup.inspection.droptable import DropTable  # noqa: PLC0415
