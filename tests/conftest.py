@@ -123,10 +123,7 @@ def pytest_sessionfinish() -> None:
 @pytest.fixture(scope="session")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """Yield a server for all tests: they use indexes of different names, or empty it. It seems to have run for long."""
-    with (
-        pytest.MonkeyPatch.context() as patch,
-        servers.serving(tmp_path_factory.mktemp("server")) as running,
-    ):
+    with pytest.MonkeyPatch.context() as patch, servers.serving(tmp_path_factory.mktemp("server")) as running:
         patch.setattr("crawler_dedup.index.redis.runs.RENEWAL_SECONDS", 0)
         yield running
 

@@ -11,7 +11,7 @@ from crawler_dedup.rules.pagepair import PagePair
 from crawler_dedup.signedpage import PageKind, Trait
 from crawler_dedup.signing.blocks import IS_ADDRESS, PackedBlock, hash_of_file, unpack_blocks
 from crawler_dedup.signing.cover import Cover, cover_of, key_of
-from crawler_dedup.signing.links import hash_own
+from crawler_dedup.signing.links import hash_target
 from crawler_dedup.signing.pagelines import SHORT
 
 # Plain numbers: to combine flags takes a microsecond.
@@ -221,7 +221,7 @@ class ComparedPair(PagePair):
         """Return whether a block ends with the address of one of the pages: on a page for printing, that of the article."""
         following = self._blocks[place + 1 : place + 2]
         address = following[0].hash if following and following[0].traits & IS_ADDRESS == IS_ADDRESS else None
-        return address in (hash_own(self.new.url), hash_own(self.kept.url))
+        return address in (hash_target(self.new.url, self.new.url), hash_target(self.kept.url, self.kept.url))
 
     @cached_property
     def _columns(self) -> set[int]:

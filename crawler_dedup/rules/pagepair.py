@@ -8,7 +8,7 @@ from functools import cached_property
 from crawler_dedup.rules.sites import UNKNOWN_SITE, SiteProfile
 from crawler_dedup.signedpage import PageKind, SignedPage
 from crawler_dedup.signing import titles
-from crawler_dedup.signing.links import hash_own, unpack_links
+from crawler_dedup.signing.links import hash_target, unpack_links
 from crawler_dedup.signing.lookup import named_parts
 from crawler_dedup.signing.pagelines import hash_date_in
 from crawler_dedup.signing.schemes import Agreement, Scheme
@@ -131,7 +131,7 @@ class PagePair:
     @cached_property
     def _new_links(self) -> set[int]:
         """The links of the new page without the navigation of its site and without links to one of the two pages."""
-        own = {hash_own(self.new.url), hash_own(self.kept.url)}
+        own = {hash_target(self.new.url, self.new.url), hash_target(self.kept.url, self.kept.url)}
         return set(unpack_links(self.new.links)) - self.new_site.navigation - own
 
     @cached_property

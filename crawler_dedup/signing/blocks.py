@@ -21,7 +21,7 @@ from crawler_dedup.signing.lines import hash_line, hash_text, is_number_sequence
 from crawler_dedup.signing.links import hash_target
 from crawler_dedup.signing.pagelines import SHORT, SYMBOLS, Line, count_read, read_lines, split_into_lines
 from crawler_dedup.signing.textblocks import find_joined
-from crawler_dedup.signing.titles import Heading, find_named, letters_of, split_title
+from crawler_dedup.signing.titles import find_named, letters_of, split_title
 
 if TYPE_CHECKING:
     from crawler_dedup.signing.maintext import MainBlocks
@@ -119,16 +119,15 @@ def pack_blocks(
     blocks, of_main = split_into_lines(page.blocks), frozenset(map(id, split_into_lines(main.blocks)))
     joined = find_joined(blocks)
     rows = _Rows()
-    headings: list[Heading] = []
+    headings: list[tuple[str, bool]] = []
     main_texts: list[str] = []
-    noted = {} if page.elements is None else page.elements.hashes
-    for place, block, line in read_lines(blocks):
+    for _, block, line in read_lines(blocks):
         plain = line.plain
         has_price = bool(line.numbers) and 2 * (block.size - block.linked) > block.linked
         traits = _ENTRY if 2 * block.linked >= block.size and not (block.beside or has_price) else 0
         is_main = id(block) in of_main
         if block.level:
-            headings.append(Heading(letters_of(plain), bool(traits)))
+            headings.append((letters_of(plain), bool(traits)))
             traits |= _HEADING
         if is_main:
             if traits != _ENTRY | _HEADING:
@@ -143,7 +142,7 @@ def pack_blocks(
             traits |= _HIDDEN
         if block.path_kind and (block.linked >= block.size or id(block) in joined):
             traits |= _LINKED
-        noted[place] = rows.add(line, block, traits)
+        rows.add(line, block, traits)
         if "/" in plain and block.size <= MAX_ADDRESS_LINE and (address := _ADDRESS_AT_END.search(block.text)):
             rows.packed.setdefault(hash_target(address[0], url), (IS_ADDRESS, 0))
     rows.end()
@@ -168,8 +167,8 @@ class _Rows:
         self._dated: list[tuple[Line, Block, int]] = []
         self._cells: list[tuple[Line, Block, int]] = []
 
-    def add(self, line: Line, block: Block, traits: int) -> int:
-        """Add a block, and return its hash without its number of occurrences."""
+    def add(self, line: Line, block: Block, traits: int) -> None:
+        """Add a block."""
         if block.row != self._row:
             self.end()
             self._row = block.row
@@ -179,7 +178,7 @@ class _Rows:
         if line.around:
             self._dated.append((line, block, traits))
             self._add(hash_line(line.around, ()), block.text, size, traits & ~_NUMBER)
-        return self._add(line.hash, block.text, size, traits)
+        self._add(line.hash, block.text, size, traits)
 
     def end(self) -> None:
         """Add a block for the cells of the last row together."""
@@ -222,8 +221,7 @@ class _Rows:
                 size = block.size if line.says_something else 0
                 self._add(hash_line(line.around, line.numbers), block.text, size, traits)
 
-    def _add(self, number: int, text: str, size: int, traits: int) -> int:
-        number_of_text = number
+    def _add(self, number: int, text: str, size: int, traits: int) -> None:
         if not traits & (_ENTRY | _HIDDEN | _NAME):
             self._times[number] = times = self._times.get(number, 0) + 1
             if times > 1:
@@ -232,7 +230,6 @@ class _Rows:
             traits = _join_traits(self.packed[number][0], traits)
         self.texts[number] = text
         self.packed[number] = traits, min(-(-size // _SIZE_UNIT), _MAX_UNITS)
-        return number_of_text
 
 
 def _hash_again(number: int, times: int) -> int:

@@ -65,12 +65,7 @@ def unpack_links(packed: bytes) -> list[int]:
     return numbers
 
 
-@lru_cache(maxsize=256)
-def hash_own(url: str) -> int:
-    """Return the number that :attr:`Links.packed` holds for a link of the page at *url* to itself; 0 if there is none."""
-    return hash_target(url, url)
-
-
+@lru_cache(maxsize=256)  # a new page is compared with several kept pages
 def hash_target(href: str, url: str) -> int:
     """Return the number that :attr:`Links.packed` holds for a link *href* of the page at *url*; 0 if it leads nowhere."""
     target = make_comparable(href, url, find_host(url))

@@ -42,9 +42,6 @@ BEHAVIOUR = 13
 
 _LEAST_LETTERS = 20
 _LEAST_SHOWN = 1 / 2
-_MOSTLY_HIDDEN = "mostly hidden"
-_TOO_SHORT = "too little text"
-_UNFILLED = "filled by a script"
 
 
 class Signer:
@@ -199,7 +196,7 @@ class Signer:
     ) -> SignedPage:
         """Fill in the data of the page, and sign it by its main text or, if this is not enough, as a thin page."""
         check_length(main_text.raw)
-        links = find_links(tree, page.url)
+        links, is_thin = find_links(tree, page.url), not self._is_enough(content.main, main_text)
         page = msgspec.structs.replace(
             page,
             text=pack_text(main_text.raw) if self.config.store_text else b"",
@@ -212,51 +209,36 @@ class Signer:
             link_digest=links.digest,
             links=links.packed,
         )
-        if self._is_enough(content.main, main_text):
-            signed = self._sign_main_text(self._with_blocks(page, body, tree, content), tree, content, main_text)
-        else:
-            signed = self._sign_thin(page, body, tree, content)
-        if not (signed.unsigned or content.revealed) and awaits_script(tree):
-            return _unsigned(page, _UNFILLED)
-        return signed
-
-    def _with_blocks(
-        self,
-        page: SignedPage,
-        body: bytes,
-        tree: HtmlElement,
-        content: ReadPage,
-        embedded: Mapping[str, bool] | None = None,
-    ) -> SignedPage:
-        data = find_data(tree, body, content.outline, content.main, is_thin=embedded is not None)
+        if reason := self._find_obstacle(tree, content, main_text.raw, is_thin=is_thin, has_links=len(links) > 0):
+            return _unsigned(page, reason)
+        data = find_data(tree, body, content.outline, content.main, is_thin=is_thin)
+        embedded = find_embedded_content(tree, revealed=content.revealed) if is_thin else {}
         blocks = pack_blocks(content.outline, content.main, page.title, page.url, embedded, data)
-        return msgspec.structs.replace(page, blocks=blocks.packed, named=blocks.named)
-
-    def _sign_main_text(self, page: SignedPage, tree: HtmlElement, content: ReadPage, main_text: Text) -> SignedPage:
-        shown = main_text.raw
-        if content.outline.hides:
-            shown = self._extractor.extract_shown(tree, content.main, revealed=content.revealed)
-        # The shown text may be a small part of the page: a frame that waits for a script, or one of many tabs.
-        if _is_mostly_hidden(main_text.raw, shown):
-            return _unsigned(page, _MOSTLY_HIDDEN)
+        page = msgspec.structs.replace(page, blocks=blocks.packed, named=blocks.named)
+        if is_thin:
+            names = "\n".join(sorted(split_title(page.title)))
+            number = xxh3_64_intdigest(page.blocks, xxh3_64_intdigest(names.encode("utf-8", "replace")))
+            return msgspec.structs.replace(page, kind=PageKind.THIN, signature=number)
         signature, features = self._loaded_scheme.sign(main_text), len(main_text.features.content)
         return msgspec.structs.replace(page, signature=signature.number, value=signature.value, features=features)
 
-    def _sign_thin(self, page: SignedPage, body: bytes, tree: HtmlElement, content: ReadPage) -> SignedPage:
-        """Sign a page with little main text by its blocks, or not at all."""
-        text = join_text(content.outline)
-        check_length(text)
-        shown = join_shown_text(content.outline)
-        # A form or a shell that a script fills looks the same at every URL.
-        is_shell = not page.link_count and next(tree.iter("script"), None) is not None
-        if is_shell or parsing.asks_for_password(tree) or size_in_letters(shown) < _LEAST_LETTERS:
-            return _unsigned(page, _TOO_SHORT)
-        if _is_mostly_hidden(text, shown):
-            return _unsigned(page, _MOSTLY_HIDDEN)
-        page = self._with_blocks(page, body, tree, content, find_embedded_content(tree, revealed=content.revealed))
-        names = "\n".join(sorted(split_title(page.title)))
-        signature = xxh3_64_intdigest(page.blocks, xxh3_64_intdigest(names.encode("utf-8", "replace")))
-        return msgspec.structs.replace(page, kind=PageKind.THIN, signature=signature)
+    def _find_obstacle(self, tree: HtmlElement, content: ReadPage, text: str, *, is_thin: bool, has_links: bool) -> str:
+        """Return why a page cannot be signed by what it shows; ``""`` if it can. *text*: its main text."""
+        if is_thin:
+            text, shown = join_text(content.outline), join_shown_text(content.outline)
+            check_length(text)
+            # A form or a shell that a script fills looks the same at every URL.
+            is_shell = not has_links and next(tree.iter("script"), None) is not None
+            if is_shell or parsing.asks_for_password(tree) or size_in_letters(shown) < _LEAST_LETTERS:
+                return "too little text"
+        else:
+            shown = text
+            if content.outline.hides:
+                shown = self._extractor.extract_shown(tree, content.main, revealed=content.revealed)
+        # The shown text may be a small part of the page: a frame that waits for a script, or one of many tabs.
+        if shown != text and size_in_letters(shown) < _LEAST_SHOWN * size_in_letters(text):
+            return "mostly hidden"
+        return "filled by a script" if not content.revealed and awaits_script(tree) else ""
 
 
 @lru_cache(maxsize=1)
@@ -267,10 +249,6 @@ def cached_signer(config: Config) -> Signer:
 
 def _language_scope(language: str) -> str:
     return f"language {language}"
-
-
-def _is_mostly_hidden(text: str, shown: str) -> bool:
-    return shown != text and size_in_letters(shown) < _LEAST_SHOWN * size_in_letters(text)
 
 
 def _unsigned(page: SignedPage, reason: str) -> SignedPage:

@@ -46,7 +46,7 @@ def page(number: int) -> str:
 PAGES = {f"/{number}": page(number) for number in range(24)}
 
 
-@pytest.mark.parametrize("processes", [0, 1, 2])
+@pytest.mark.parametrize("processes", [0, 2])
 def test_in_a_crawl_a_text_is_that_of_a_program_with_the_same_snapshot(tmp_path: Path, processes: int) -> None:
     settings = {"DEDUP_PROCESSES": processes}
     with Site({path: html(text) for path, text in PAGES.items()}) as site:

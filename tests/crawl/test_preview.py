@@ -101,7 +101,6 @@ def crawled(tmp_path: Path) -> Path:
 CASES = {  # options of the command "parse", the path of a page, and what the filter logs
     "dedup_action": ('--meta {"dedup_action":"mark"}', "/copy", ": a crawl would mark it."),
     "dedup_scope": ('--meta {"dedup_scope":"another"}', "/copy", ": a crawl would let it pass."),
-    "dedup_skip": ('--meta {"dedup_skip":true}', "/copy", "would not check <200 {url}> (asked)"),
     "a missing page": ("-s ROBOTSTXT_OBEY=True", "/missing", "a crawl would not check <404 {url}> (status)"),
 }
 WRONG = {

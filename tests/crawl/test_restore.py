@@ -23,17 +23,7 @@ from crawler_dedup.index import opening
 from crawler_dedup.index.overrides import Override, Restoration
 from tests.support.commandline import command, invoke, restorations_left
 from tests.support.council import NEWS, PAGES
-from tests.support.crawling import (
-    Answer,
-    Crawl,
-    Running,
-    Site,
-    article,
-    html,
-    redirect,
-    run_scrapy,
-    start_script,
-)
+from tests.support.crawling import Answer, Crawl, Running, Site, article, html, redirect, run_scrapy, start_script
 from tests.support.places import Places
 from tests.support.projects import ADDON
 

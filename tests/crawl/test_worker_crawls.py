@@ -11,18 +11,8 @@ from typing import Any
 import pytest
 
 from tests.support import processes
-from tests.support.crawling import (
-    WALK,
-    Site,
-    article,
-    crawl_pages,
-    html,
-    run_script,
-    run_scripts,
-    start_script,
-)
+from tests.support.crawling import WALK, Site, article, crawl_pages, html, run_script, run_scripts, start_script
 from tests.support.processes import still_running
-from tests.support.versions import SCRAPY
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="finds processes in /proc")
 
@@ -153,35 +143,3 @@ def test_no_process_is_left_when_a_crawl_is_interrupted_or_killed(end: str, tmp_
     if end == "once":
         assert "not signed in time" in log
     assert still_running(pids) == []
-
-
-FAILING = """
-import gc, os, sys, time
-import scrapy
-from scrapy.crawler import CrawlerProcess
-from tests.support.processes import children
-
-class Broken:
-    @classmethod
-    def from_crawler(cls, crawler):
-        raise RuntimeError("an extension is broken")
-
-settings = {"ADDONS": {"crawler_dedup.Addon": 500}, "DEDUP_DIR": sys.argv[1], "DEDUP_TOKENIZER": "bigrams"}
-process = CrawlerProcess({**settings, "EXTENSIONS": {Broken: 1}, "SPIDER_MIDDLEWARES": {Broken: 1}})
-process.crawl(type("Spider", (scrapy.Spider,), {"name": "any"}))
-process.start()
-gc.collect()
-until = time.monotonic() + 10  # a process that was killed takes a moment to end
-while children(os.getpid()) and time.monotonic() < until:
-    time.sleep(0.05)
-print("left:", *children(os.getpid()))
-"""
-
-
-def test_a_crawl_that_fails_before_its_first_page_leaves_no_process(tmp_path: Path) -> None:
-    """With an old Scrapy, which keeps the crawler that has failed, it ends with the program."""
-    done = processes.run(["-c", FAILING, str(tmp_path / "index")], fresh=True)
-    assert "an extension is broken" in done.stderr
-    left = [int(pid) for pid in done.stdout.removeprefix("left:").split()]
-    assert not left or SCRAPY < (2, 19)
-    assert still_running(left) == []

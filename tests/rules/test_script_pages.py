@@ -12,6 +12,7 @@ import pytest
 
 from crawler_dedup import Verdict
 from crawler_dedup.signedpage import PageKind
+from tests.support.cases import read_cases
 from tests.support.crawling import paragraphs, words
 from tests.support.sitepages import MENU, SITE, Crawl, is_duplicate, knowing, page, story
 
@@ -144,15 +145,7 @@ def test_a_template_is_no_data(crawl: Crawl) -> None:
     assert is_duplicate(crawl.check("/1", template), "http://h/0")
 
 
-ROOTS = {
-    "empty": "<div id=app></div>",
-    "with a label": "<div id=root><div class=spinner></div>Loading…</div>",
-    "of Next": "<div id=__next><!-- --><noscript><p>Please enable scripts to use this application</p></noscript></div>",
-    "of Angular": "<app-root></app-root>",
-    "of AngularJS": "<div ng-view></div>",
-    "of a router": "<router-view></router-view>",
-    "without name": "<main></main>",
-}
+ROOTS = read_cases(__file__)["roots"]
 
 
 @pytest.mark.parametrize("text", [NOTE, CONSENT, f"<h1>{SITE}</h1>{CONSENT}"], ids=["thin", "text", "heading"])

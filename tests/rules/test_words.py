@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from itertools import permutations
-from pathlib import Path
 
 import pytest
 
 from crawler_dedup import Decision, Deduplicator, Verdict
+from tests.support.cases import read_cases
 from tests.support.crawling import paragraphs, words
 from tests.support.sitepages import MENU, SITE, Crawl, is_duplicate, knowing, page
 
-TEMPLATES = tomllib.loads(Path(__file__).with_name("words.toml").read_text(encoding="utf-8"))
+TEMPLATES = read_cases(__file__, "words")
 BESIDE_MAIN_TEXT = ("<p><a", "<p>Paris", "<p>{}: May 12, 2026</p><p>")
 """Beginnings of templates that are not compared on two hosts as long as neither site is known."""
 
@@ -96,38 +95,19 @@ def test_another_notation_and_what_counts_visits_or_lines_make_no_other_page(
 # Visits
 
 
-VISITS = {
-    "<table><tr><td>Price</td><td>{}</td></tr></table>": ("€ 59.95", "€ 49.95", Verdict.CHANGED),
-    "Lamp of brass. {}": ("In stock", "Sold out", Verdict.CHANGED),
-    "<p>{}</p><p>€ 59.95</p>": ("In stock", "Sold out", Verdict.CHANGED),
-    "</article><div><a href='/1'>Paper</a> | <a href='/2'>{}</a></div><article>": ("Data", "Slides", Verdict.CHANGED),
-    "<h2>Lamp</h2>{}": ("", "<p>Recalled: the cable may break.</p>", Verdict.CHANGED),
-    "<table><tr><td>Leith</td><td>8.15</td></tr>{}</table>": (
-        "",
-        "<tr><td>Hull</td><td>9.30</td></tr>",
-        Verdict.CHANGED,
-    ),
-    "</article><p><a href='javascript:book(2)'>{}</a></p><article>": ("Book now", "Sold out", Verdict.CHANGED),
-    "<div>{} views</div><div>Comments ({})</div>": ("12", "4,800", Verdict.UNCHANGED),
-    "<div>浏览 {} 次</div>": ("12", "4800", Verdict.UNCHANGED),
-    "<div>{} ago</div>": ("3 minutes", "2 hours", Verdict.UNCHANGED),
-    "<p>Updated on {}</p>": ("Aug 10th, 2011", "2011-08-10", Verdict.UNCHANGED),
-    "<h2>Lamps</h2>{}": ("<p>New</p>", "", Verdict.UNCHANGED),
-}
-
-
 @pytest.mark.parametrize("hosts", CONTEXTS[:2], indirect=True)
 @pytest.mark.parametrize("make", [text, note])
 def test_a_page_is_unchanged_at_its_next_visit_only_if_it_shows_nothing_new(
     hosts: list[tuple[Crawl, Crawl]], make: Callable[..., str]
 ) -> None:
     verdicts = {}
-    for number, (template, (before, after, _)) in enumerate(VISITS.items()):
+    visits = read_cases(__file__)["visits"]
+    for number, (template, before, after, _) in enumerate(visits):
         crawl, _ = hosts[number]
         first, second = (make(number, template.replace("{}", value)) for value in (before, after))
         assert crawl.check(f"/{number}", first).verdict is Verdict.NEW
         verdicts[template] = crawl.check(f"/{number}", second).verdict
-    assert verdicts == {template: verdict for template, (*_, verdict) in VISITS.items()}
+    assert verdicts == {template: verdict for template, *_, verdict in visits}
 
 
 # Which page represents which

@@ -23,6 +23,7 @@ from crawler_dedup.signing.hidden import without_hidden
 from crawler_dedup.signing.outline import read_outline
 from crawler_dedup.signing.parsing import parse
 from crawler_dedup.signing.signer import Signer
+from tests.support.cases import read_cases
 from tests.support.crawling import words
 
 # A page within a page: the outline reads it even in a dialog.
@@ -76,26 +77,7 @@ def test_blocks_show_what_chromium_shows_with_the_words_of_shadow_trees() -> Non
 
 
 def test_hidden_text_is_not_shown_and_all_other_text_is() -> None:
-    for markup, expected in [
-        ("<p>some <b hidden>hidden</b> words</p>", ["some words"]),
-        ("<p>to<span hidden>day</span>gether</p>", ["together"]),
-        ("<p><i hidden>a</i>b<i hidden>c</i>d<i hidden>e</i></p>", ["bd"]),
-        ("<div hidden>a<p>b</p>c</div>d<p>e</p>", ["", "", "", "d", "e"]),
-        ("<div>a<span hidden>b<p>c</p>d</span>e</div>", ["a", "", "e"]),
-        ("<div style='display:none'>a<p style='display:block'>b</p></div>", ["", ""]),
-        ("<div style='visibility:hidden'>a<p style='visibility:visible'>b <b style='visibility:hidden'>c</b></p>d</div>e",
-         ["", "b", "", "e"]),
-        ("<p style='visibility:hidden'>a <b style='visibility:visible'>b</b> c</p>", ["b"]),
-        ("<div style='display:none'>a<p style='visibility:visible'>b</p></div>", ["", ""]),
-        ("<div style='visibility:hidden'>a<p hidden>b<b style='visibility:visible'>c</b></p></div>", ["", ""]),
-        ("<p>a <a href=/x hidden>b</a> <a href=/y>c</a></p>", ["a c"]),
-        ("<p>a<br hidden>b <input hidden> c</p>", ["ab c"]),
-        ("<html hidden><body><p>a</p></body></html><p>b</p>", ["", ""]),
-        ("<body style='visibility:hidden'><p>a</p></body></html><p>b</p><p style='visibility:visible'>c", ["", "", "c"]),
-        ("<body style='display:none'><p>a</p></body>", [""]),
-        ("<p>a</p></html><div hidden>b</div>c", ["a", "", "c"]),
-        ("<p hidden>a<!-- x -->b</p><?y?>c", ["", "c"]),
-    ]:  # fmt: skip
+    for markup, expected in read_cases(__file__)["hidden"]["shown"]:
         assert shown(markup) == expected
         if "</html>" not in markup:  # the text after it does not belong to the copied tree
             assert letters(without_hidden(parse(markup.encode()))) == "".join("".join(expected).split())

@@ -18,6 +18,9 @@ from crawler_dedup.signing.limits import MAX_DEPTH
 from crawler_dedup.signing.outline import read_outline
 from crawler_dedup.signing.parsing import check_depth, parse
 from crawler_dedup.signing.textblocks import Block
+from tests.support.cases import read_cases
+
+CASES = read_cases(__file__)["outline"]
 
 INLINE = "abbr b bdi cite code data em font i ins kbd label mark q ruby s small span strong sub sup time u".split()
 HIDDEN = (
@@ -138,27 +141,8 @@ def linked(markup: str) -> list[tuple[str, int]]:
 
 
 def test_text_in_links_is_counted() -> None:
-    for markup, expected in [
-        (
-            '<p>go <a href="/x"> to\n the <b>inn</b> </a> or <a href="/y">茶馆</a>, now</p>',
-            [("go to the inn or 茶馆, now", len("to the inn") + 6)],
-        ),
-        ('<p>a <a name="x">mark</a> and <a>another</a></p>', [("a mark and another", 0)]),
-        ('<p>a <a href="/x">one <a href="/y">two</a> three</a> b</p>', [("a one two three b", 13)]),
-        (
-            '<div><a href="/x"><h3>name</h3><p>teaser <a href="/y">more</a></p>rest</a>after</div>',
-            [("name", 4), ("teaser more", 11), ("restafter", 4)],
-        ),
-        (
-            '<div>before <a href="/x"><h3>name</h3>and the rest</a> after</div>',
-            [("before", 0), ("name", 4), ("and the rest after", 12)],
-        ),
-        ('<p>a <a href="/x"><svg><title>icon</title></svg>x</a><a href="/y"><!-- y --></a></p>', [("a x", 1)]),
-        ('<ul><li> <a href="/x"><div class="icon"></div>name</a></li></ul>', [("name", 4)]),
-        ('<svg hidden=""><text>heat</text></svg><p>a<img src="x"/>b</p>', [("heat", 0), ("ab", 0)]),
-        ("<p>the 5<!-- -->th <svg><title>star</title><path d='M1'/></svg>below</p>", [("the 5th below", 0)]),
-    ]:
-        assert linked(markup) == expected
+    for markup, expected in CASES["links"]:
+        assert linked(markup) == [*map(tuple, expected)]
 
 
 BEFORE_A_CARD = '<div>running text <a href="/x"><div>card</div></a> goes on</div>'
@@ -233,35 +217,7 @@ def test_the_limit_of_depth_is_the_same_for_every_extractor() -> None:
 
 
 def test_pages_show_what_a_browser_shows_also_broken_ones() -> None:
-    for html, expected in [
-        ("plain words", ["plain words"]),
-        ("<p>no frame around", ["no frame around"]),
-        ("<head><title>t</title></head><p>no body", ["no body"]),
-        ("<html><head><title>t</title><my-banner>early</my-banner></head><body>text</body></html>", ["early", "text"]),
-        ("<html><head><title>t</title></head></html>", []),
-        ("<title>t</title>", []),
-        ("<p>one<p>two<div>three<li>four<td>five", ["one", "two", "three", "four", "five"]),
-        ("<ul><li>one<li>two</ul><table><tr><td>three<td>four", ["one", "two", "three", "four"]),
-        ("<b><p>one</b> two</p> three", ["one two", "three"]),
-        ("</p></div></body>text", ["text"]),
-        ("</html><p>text", ["text"]),
-        ("<p>text</body><p>more", ["text", "more"]),
-        ("<p>te\x00xt</p>", ["text"]),
-        ("\x00", []),
-        ("<html><frameset cols='1,2'><frame src=a><noframes>old</noframes></frameset></html>", []),
-        ("<frameset><frame src=a></frameset><body><p>text</p></body>", ["text"]),
-        ("<body><p>one<body class=x><p>two", ["one", "two"]),
-        ("<p>a &lt;b&gt; &amp;nbsp; &#33; &unknown;</p>", ["a <b> &nbsp; ! &unknown;"]),
-        ("", []),
-        ("<html><body><p>banner</p></body></html><div><p>text</p></div>", ["banner", "text"]),
-        *(
-            (f"<p> one{between}two </p>", ["one two"])
-            for between in ("<br>", "<br/>", "<img src=x> ", "\t \r\n", "\u3000")
-        ),
-        (f"<p>above <svg><title>name</title><path d=M1/>{DRAWN}<desc>no</desc></svg>below</p>", ABOVE_AND_BELOW),
-        ("<p>before <!-- never <b>this</b> --> after</p>", ["before after"]),
-        ("<div>one<p>two</p>three<div></div>four<div>five</div></div>", ["one", "two", "three", "four", "five"]),
-    ]:
+    for html, expected in CASES["blocks"]:
         assert texts(html) == expected
 
 

@@ -6,10 +6,8 @@ import dataclasses
 import math
 import random
 import struct
-import tomllib
 from collections.abc import Iterable
 from itertools import product
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -28,6 +26,7 @@ from crawler_dedup.signing.schemes.sentences import Sentences
 from crawler_dedup.signing.schemes.shingling import Shingling
 from crawler_dedup.signing.schemes.simhash import simhash
 from crawler_dedup.spiders.demo import DEMO_TEXTS
+from tests.support.cases import read_cases
 from tests.support.chinese import chinese
 from tests.support.examples import examples
 from tests.support.prose import ODD, SAMPLES, prose, sentences, text_of
@@ -51,7 +50,7 @@ def pair_of_sets(union: int, common: int, seed: int) -> tuple[Numbers, Numbers]:
 
 # Golden values
 
-GOLDEN = tomllib.loads(Path(__file__).with_name("golden.toml").read_text(encoding="utf-8"))
+GOLDEN = read_cases(__file__, "golden")
 GOLDEN_TEXTS = ("\n".join(DEMO_TEXTS.english[0].paragraphs), "\n".join(DEMO_TEXTS.chinese[0].paragraphs))
 
 

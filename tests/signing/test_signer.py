@@ -3,7 +3,6 @@ from __future__ import annotations
 import asyncio
 import gzip
 import hashlib
-import tomllib
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Literal
@@ -17,14 +16,14 @@ from crawler_dedup.signedpage import PageKind
 from crawler_dedup.signing.parsing import parse
 from crawler_dedup.signing.signer import BEHAVIOUR, Signer
 from crawler_dedup.spiders.demo import DEMO_TEXTS, Article
+from tests.support.cases import read_cases
 from tests.support.crawling import article
 from tests.support.data import saved
-from tests.support.kindsofpages import PAGES as BY_HAND
 from tests.support.prose import html as prose_page
 from tests.support.prose import prose
 from tests.support.signing import Log, check, open_workers
 
-GOLDEN = tomllib.loads(Path(__file__).with_name("golden.toml").read_text(encoding="utf-8"))["pages"]
+GOLDEN = read_cases(__file__, "golden")["pages"]
 """What each page gives on every machine."""
 
 
@@ -48,7 +47,7 @@ def sign(signer: Signer, body: bytes, url: str = "http://example.com/x") -> Sign
 ROWS = "".join(f"<tr><td>lot {number}<td>{number * number} tons of 茶叶 in {1900 + number}" for number in range(9))
 STORIES = "".join(f'<p><a href="{number}.html">story of 茶 {number}</a> by me' for number in range(9))
 PAGES = {
-    **{kind: written.html.encode() for kind, written in BY_HAND.items()},
+    **{kind: page["html"].encode() for kind, page in read_cases(__file__, "kindsofpages").items()},
     "en": page(DEMO_TEXTS.english[0]),
     "zh": page(DEMO_TEXTS.chinese[0]),
     "table": page(DEMO_TEXTS.english[1]).replace(b"</article>", f"<table>{ROWS}</table></article>".encode()),

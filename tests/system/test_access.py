@@ -90,13 +90,7 @@ FILES = {"data.mdb", "lock.mdb", "users.lock", "run", *RECORDS}
 
 @pytest.mark.parametrize(
     ("mode", "wanted", "of_records"),
-    [
-        (None, 0o600, 0o600),
-        (0o755, 0o644, 0o600),
-        (0o2750, 0o640, 0o600),
-        (0o770, 0o660, 0o660),
-        (0o777, 0o666, 0o660),
-    ],
+    [(None, 0o600, 0o600), (0o755, 0o644, 0o600), (0o2750, 0o640, 0o600), (0o770, 0o660, 0o660), (0o777, 0o666, 0o660)],
 )
 def test_files_have_the_rights_of_their_directory_but_records_of_pages_only_those_of_a_group_that_may_write_there(
     tmp_path: Path, umask: int, mode: int | None, wanted: int, of_records: int
