@@ -102,18 +102,10 @@ def test_such_an_element_within_another_one_is_read() -> None:
 
 
 def test_an_element_that_contains_no_whole_page_or_less_than_the_rest_is_not_read() -> None:
-    for markup in [
-        f"<aside><section><h1>About me</h1><p>{TEXT * 3}</p></section></aside>",  # beside an application
-        f"<h2>The old harbour house</h2><aside><h2>About me</h2><p>{TEXT * 3}</p></aside><p>more</p>",
-        f"<h2>The old harbour house</h2><footer><h2>About me</h2><p>{TEXT * 3}</p></footer>",
-        f"<h2>The old harbour house</h2><aside><h2>About me</h2><p>{TEXT}</p></aside>",
-        f"<ul>{40 * LISTED}</ul><aside><h2>About me</h2><p>{TEXT * 3}</p></aside>",
-        f"<nav><p>{TEXT}</p><footer></footer></nav>",
-        "<noscript><h1>Harbour</h1><p>Switch scripts on.</p><footer></footer></noscript>",
-        f"<nav><h1>Harbour</h1><p><a href='/'>{TEXT}</a></p><main></main></nav>",
-        f"<nav><h1>Harbour</h1>{TEXT[:230]}<main></main></nav><p>{TEXT} {TEXT}</p>",
-    ]:
-        read = texts_of(exactly(f"<p>text</p>{markup}"))
+    for markup in CASES["not_read"]:
+        read = texts_of(
+            exactly(f"<p>text</p>{markup}".format(text=TEXT, short=TEXT[:230], list=f"<ul>{40 * LISTED}</ul>"))
+        )
         assert read[0] == "text"
         assert not {"Harbour", "About me"} & {*read}
 
@@ -149,24 +141,9 @@ BEFORE_A_CARD = '<div>running text <a href="/x"><div>card</div></a> goes on</div
 
 
 def test_paragraphs_of_one_element_and_lines_of_one_list_belong_together() -> None:
-    for markup, expected in [
-        ("<div><h1>a</h1><p>b</p><h6>c</h6>d<p>e</p><blockquote>f</blockquote></div>", ["a b c d e f"]),
-        ("<div><p>a</p></div><div><p>b</p></div><section>c</section>", ["a", "b", "c"]),
-        ("<div><p>a</p><div>b</div><p>c</p></div>", ["a c", "b"]),
-        *(
-            (
-                f"<div>a<{tag}><x>b</x><x><p>c</p></x><x><div><section>d</section></div></x></{tag}>e</div>",
-                ["a e", "b c d"],
-            )
-            for tag in LISTS
-        ),
-        (
-            "<table><tr><td>a<table><tr><td>b</td><td>c</td></tr></table>d</td><td><ul><li>e</li></ul></td></tr></table>",
-            ["a d", "b c", "e"],
-        ),
-    ]:
+    for (markup, expected), tag in product(CASES["groups"], LISTS):
         texts_of_groups: dict[int, list[str]] = {}
-        for block in read_outline(exactly(markup)).blocks:
+        for block in read_outline(exactly(markup.format(list=tag))).blocks:
             texts_of_groups.setdefault(block.group, []).append(block.text)
         assert [" ".join(texts_of_group) for texts_of_group in texts_of_groups.values()] == expected
 
