@@ -148,7 +148,8 @@ def pack_blocks(
     rows.end()
     rows.add_others(blocks, embedded or {}, data)
     named = find_named(headings, main_texts, split_title(title), letters_of(plain_title))
-    return PageBlocks(_pack(_select(rows.packed)), named, rows.texts)
+    packed = [_ROW.pack(number, *block) for number, block in _select(rows.packed).items()]
+    return PageBlocks(b"".join(packed), named, rows.texts)
 
 
 class _Rows:
@@ -225,16 +226,11 @@ class _Rows:
         if not traits & (_ENTRY | _HIDDEN | _NAME):
             self._times[number] = times = self._times.get(number, 0) + 1
             if times > 1:
-                number = _hash_again(number, times)
+                number = xxh3_64_intdigest(times.to_bytes(4, "little"), number) >> 32
         if number in self.packed:
             traits = _join_traits(self.packed[number][0], traits)
         self.texts[number] = text
         self.packed[number] = traits, min(-(-size // _SIZE_UNIT), _MAX_UNITS)
-
-
-def _hash_again(number: int, times: int) -> int:
-    """Return the hash of a block with the hash *number* at its second occurrence on the page, its third, and so on."""
-    return xxh3_64_intdigest(times.to_bytes(4, "little"), number) >> 32
 
 
 def _hash_source(file: str, whole: int) -> int:
@@ -272,10 +268,6 @@ def _join_traits(first: int, second: int) -> int:
     """Return the traits of a repeated block: it is a link, or hidden, only if it is so both times."""
     always = _ENTRY | _HIDDEN | _LINKED
     return (first | second) & ~always | (first & second & always)
-
-
-def _pack(rows: Mapping[int, tuple[int, int]]) -> bytes:
-    return b"".join([_ROW.pack(number, traits, units) for number, (traits, units) in rows.items()])
 
 
 def _select(blocks: dict[int, tuple[int, int]]) -> dict[int, tuple[int, int]]:
