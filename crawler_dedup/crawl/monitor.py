@@ -327,4 +327,4 @@ def host_label(url: str) -> str:
 
 
 def _place_of_signing(processes: int) -> str:
-    return f"in {processes} process{'es' * (processes > 1)}" if processes else "on the event loop"
+    return f"in {processes} worker{'s' * (processes > 1)}" if processes else "on the event loop"
