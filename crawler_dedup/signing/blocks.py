@@ -209,7 +209,8 @@ class _Rows:
             file = _find_file(source)
             whole = hash_text(source if file else unify(source))
             if whole not in self.packed:
-                number = _hash_source(file, whole)
+                number = whole & ~_ADDRESS
+                number = hash_text(file) & _FILE | number & ~_FILE | _ADDRESS if file else number
                 self.packed.setdefault(number, (_EMBEDDED if is_shown else _EMBEDDED | _HIDDEN, 0))
                 self.texts[number] = source
         for number in data:
@@ -231,15 +232,6 @@ class _Rows:
             traits = _join_traits(self.packed[number][0], traits)
         self.texts[number] = text
         self.packed[number] = traits, min(-(-size // _SIZE_UNIT), _MAX_UNITS)
-
-
-def _hash_source(file: str, whole: int) -> int:
-    """Return the hash that a block has for an embedded text, or for an address of *file*, with the full hash *whole*.
-
-    The hash of an address has 16 bits of the name of its file, before 15 bits of the full hash.
-    """
-    whole &= ~_ADDRESS
-    return hash_text(file) & _FILE | whole & ~_FILE | _ADDRESS if file else whole
 
 
 def _find_file(source: str) -> str:
