@@ -97,7 +97,7 @@ class Monitor:
             index.tokenizer,
             self._config.scope,
             self._config.action,
-            f"in {processes} process{'es' * (processes > 1)}" if processes else "on the event loop",
+            f"in {processes} worker{'s' * (processes > 1)}" if processes else "on the event loop",
         )
         self._run = run
         began = datetime.now(UTC).strftime("%Y-%m-%dT%H-%M-%S")
