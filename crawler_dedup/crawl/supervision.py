@@ -18,20 +18,7 @@ from crawler_dedup.crawl.workerprocess import (
     error_of,
 )
 from crawler_dedup.errors import DedupError, IndexUnusable
-from crawler_dedup.worker.messages import (
-    Checked,
-    Close,
-    DecideAgain,
-    EndClaim,
-    ExtractText,
-    Failure,
-    Job,
-    LogLine,
-    MakeOwnText,
-    Message,
-    Ready,
-    Result,
-)
+from crawler_dedup.worker import messages
 
 if TYPE_CHECKING:
     from crawler_dedup.crawl.localworker import LocalWorker
@@ -59,15 +46,15 @@ class NotSigned(DedupError):
 class Task:
     """A job that is not answered, with the body of its page, and how many workers have died because of it."""
 
-    job: Job
+    job: messages.Job
     body: bytes | memoryview
-    answer: asyncio.Future[Result]
+    answer: asyncio.Future[messages.Result]
     deaths: int = 0
 
     @property
     def url(self) -> str:
         """Address of its page; ``""``: it is about none."""
-        return self.job.page.url if isinstance(self.job, DecideAgain) else getattr(self.job, "url", "")
+        return self.job.page.url if isinstance(self.job, messages.DecideAgain) else getattr(self.job, "url", "")
 
     def fail(self, error: Exception | str) -> None:
         """Answer with an error, or with one that gives a reason in a few words."""
@@ -110,7 +97,7 @@ class SupervisedWorker:
 
     def add(self, number: int, task: Task) -> None:
         """Send a job; start a worker if there is none. While workers die too often, one is started for an end only."""
-        is_end = isinstance(task.job, (Close, EndClaim))
+        is_end = isinstance(task.job, (messages.Close, messages.EndClaim))
         if self.is_pausing and not is_end:
             task.fail(PAUSED)
             return
@@ -137,7 +124,7 @@ class SupervisedWorker:
 
     def _send(self, number: int, task: Task) -> None:
         if self.child is not None:
-            self.child.send(Message(number, self._workers.stored_until, task.job), task.body)
+            self.child.send(messages.Message(number, self._workers.stored_until, task.job), task.body)
 
     @property
     def is_starting(self) -> bool:
@@ -177,22 +164,22 @@ class SupervisedWorker:
     def _receive(self, message: Received) -> None:
         assert self._loop is not None
         self._heard = self._loop.time()
-        if isinstance(message, LogLine):
+        if isinstance(message, messages.LogLine):
             self._workers.monitor.log_line(message)
-        elif isinstance(message, Ready):
+        elif isinstance(message, messages.Ready):
             self._is_ready = True
-        elif isinstance(message, Failure):  # it cannot open the index
+        elif isinstance(message, messages.Failure):  # it cannot open the index
             self._workers.monitor.warn("The index cannot be opened: %s", message.message)
             self._failure, self._opens_again = error_of(message), self._loop.time() + _REOPEN_SECONDS
             self.end()
             self._fail_all(self._failure)
         elif (task := self.tasks.pop(message.number, None)) is not None:
             result = message.result
-            if isinstance(result, Failure):
+            if isinstance(result, messages.Failure):
                 task.fail(error_of(result))
             elif not task.answer.done():
                 task.answer.set_result(result)
-            elif isinstance(result, Checked):
+            elif isinstance(result, messages.Checked):
                 self._workers.release_abandoned(result.decision)
 
     def _end_silent(self) -> None:
@@ -240,7 +227,7 @@ class SupervisedWorker:
         tasks, self.tasks = self.tasks, {}
         for task in tasks.values():
             # The process of the crawl then makes the texts, except for a page that may end it, too.
-            is_text = isinstance(task.job, (ExtractText, MakeOwnText))
+            is_text = isinstance(task.job, (messages.ExtractText, messages.MakeOwnText))
             task.fail(DIED if is_text and task.deaths and isinstance(error, Exception) else error)
 
     def end(self, reason: str = "") -> None:

@@ -254,13 +254,12 @@ class Decider:
         filed = self._kept.read_buckets(page.scope, self._matcher.probes(page), self._matcher.bucket_limit(page))
         near = set()
         for signature in self._matcher.near(page, filed):
-            for number, record in self._kept.read_representatives(page.scope, signature):
-                near.add(number)
-                yield number, record
-        if title := self._matcher.title_key(page):
-            for number, record in self._kept.read_under_title(page.scope, title):
-                if number not in near:
+            for number, record in self._kept.read_filed(page.scope, signature):
+                if record.page.signature == signature:
+                    near.add(number)
                     yield number, record
+        if title := self._matcher.title_key(page):
+            yield from (row for row in self._kept.read_filed(page.scope, title) if row[0] not in near)
 
     def _remove_alias(self, number: int, key: str) -> None:
         record = self._kept.get(number)

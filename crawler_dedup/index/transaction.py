@@ -99,15 +99,12 @@ class Transaction:
         """Return the signatures of *scope* in the buckets *probes*: at least the first *limit* of each bucket, or all."""
         return self._storage.read_buckets(SIGNATURES, hash_scope(scope), probes, limit)
 
-    def read_representatives(self, scope: str, signature: int) -> Iterator[tuple[int, Record]]:
-        """Yield (number, record) of the representatives with *signature*, the oldest first."""
-        for number, record in self._read_at(reference_of_signature(hash_scope(scope), signature)):
-            if record.page.signature == signature and record.page.scope == scope:
-                yield number, record
+    def read_filed(self, scope: str, key: int) -> Iterator[tuple[int, Record]]:
+        """Yield (number, record) of the pages filed under a signature or the key of a title, perhaps among other pages.
 
-    def read_under_title(self, scope: str, title: int) -> Iterator[tuple[int, Record]]:
-        """Yield (number, record) of the pages filed under the key *title*, the oldest first, perhaps among other pages."""
-        for number, record in self._read_at(reference_of_signature(hash_scope(scope), title)):
+        The oldest come first.
+        """
+        for number, record in self._read_at(reference_of_signature(hash_scope(scope), key)):
             if record.page.scope == scope:
                 yield number, record
 
@@ -149,11 +146,7 @@ class Transaction:
             reference = reference_of_signature(scope, title)
             if len(self.numbers_at(reference)) < MAX_UNDER_TITLE:
                 references.append(reference)
-        return (
-            record
-            if record.is_representative is is_representative
-            else msgspec.structs.replace(record, is_representative=is_representative)
-        )
+        return msgspec.structs.replace(record, is_representative=is_representative)
 
     def remove(self, number: int, record: Record, filing: Filing) -> None:
         """Remove *record*, which has *number*; remove its signature, too, unless another page has the same."""

@@ -51,15 +51,13 @@ def title_key(page: SignedPage) -> int:
 
 
 def with_keys(page: SignedPage, titles: Sequence[Collection[str]], not_own: Collection[int]) -> SignedPage:
-    """Return *page*; a thin one gets the keys under which it is filed and looked up.
+    """Return a thin page with the keys under which it is filed and looked up.
 
     Args:
         page: the page as it was signed, without keys.
         titles: sets of parts of its title, each of which makes a key.
         not_own: hashes of the blocks that many pages of its site have; the largest of the other blocks make keys.
     """
-    if page.kind is not PageKind.THIN:
-        return page
     own = [block for block in unpack_blocks(page.blocks) if block.hash not in not_own and not block.traits & _NO_KEY]
     own.sort(key=lambda block: -block.size)  # stable: the first of blocks of equal size
     names = ["\n".join(sorted(parts)) for parts in titles if parts]

@@ -27,7 +27,7 @@ from tests.support.commandline import (
     write,
 )
 from tests.support.crawling import article
-from tests.support.droppedpages import COPIES, HOSTILE, KEPT, PAGES, explained
+from tests.support.droppedpages import COPIES, KEPT, PAGES, explained
 
 pytestmark = pytest.mark.usefixtures("outside")
 
@@ -198,19 +198,6 @@ def test_json_lines_are_lines_of_a_journal(dropped: Path, tmp_path: Path) -> Non
     assert urls(invoke("drops", dropped, "--journal", tmp_path / "lines.jsonl")) == COPIES
     assert json_lines("drops", dropped, "--json")[0]["duplicate_of"] == KEPT
     assert json_lines("drops", dropped, "--json", "--host", "none.org") == []
-
-
-def test_text_of_pages_cannot_control_the_terminal(dropped: Path) -> None:
-    (entry, *_) = entries_of(dropped / FIRST)
-    hostile = replace(
-        entry, url=f"http://a.org/{HOSTILE}", duplicate_of=HOSTILE, title=HOSTILE, rule=HOSTILE, time=HOSTILE
-    )
-    write(dropped / FIRST, [hostile])
-    results = [invoke("drops", dropped, *options) for options in ((), ("--explain",), ("--summary",))]
-    for result in (*results, invoke("judge", dropped, typed="n\n" * 7)):
-        assert "owned" in result.output
-        assert all(character.isprintable() or character in "\n\t" for character in result.output)
-    assert all(character not in invoke("drops", dropped, "--json").output for character in "\x1b\x07")
 
 
 # Runs

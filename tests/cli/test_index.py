@@ -19,16 +19,7 @@ from crawler_dedup.index.records import Record
 from crawler_dedup.signing.schemes import SimHash
 from tests.support.commandline import command, invoke, json_lines, printed_text
 from tests.support.crawling import article
-from tests.support.indexcommands import (
-    CONFIG,
-    PAGES,
-    cli,
-    fill,
-    is_sound,
-    kept,
-    rows,
-    verify_says_that_it_is_damaged,
-)
+from tests.support.indexcommands import CONFIG, PAGES, cli, fill, is_sound, kept, rows, verify_says_that_it_is_damaged
 from tests.support.indexing import FILING, put_meta, running_program
 
 pytestmark = pytest.mark.usefixtures("forked_workers")

@@ -179,7 +179,7 @@ def test_no_match_is_lost_or_doubled_when_a_check_is_killed(library: Path, tmp_p
     folder = write_files(tmp_path / "folder", texts)
     call = [PROGRAM, "works", "check", str(folder), "--library", str(library), "-j", "1"]
     stored = 0
-    while stored < 12:  # each kill comes when there are a few more matches than at the last
+    while stored < 8:  # each kill comes when there are a few more matches than at the last
         process = start(call, env=environment())
         while (now := count_matches(library)) < stored + 4 and process.poll() is None:
             pass
@@ -198,7 +198,7 @@ def test_a_library_is_whole_after_a_kill_while_works_are_added(tmp_path: Path) -
     folder, library = write_files(tmp_path / "works", texts), tmp_path / "library"
     call = [PROGRAM, "works", "add", str(folder), "--library", str(library), "-j", "1"]
     added = 0
-    while added < 24:
+    while added < 16:
         process = start(call, env=environment())
         while count_rows(library / LIBRARY, "works") < added + 8 and process.poll() is None:
             pass

@@ -118,16 +118,8 @@ _OPEN_AS_FIRST_PROCESS = """
 
 @pytest.mark.skipif(sys.platform != "linux" or os.geteuid() != 0, reason="needs namespaces of Linux")
 def test_two_containers_whose_processes_have_the_same_number_are_told_what_to_do(tmp_path: Path) -> None:
-    program = [
-        "unshare",
-        "--pid",
-        "--fork",
-        "--kill-child",
-        sys.executable,
-        "-c",
-        dedent(_OPEN_AS_FIRST_PROCESS),
-        str(tmp_path),
-    ]
+    started = [sys.executable, "-c", dedent(_OPEN_AS_FIRST_PROCESS), str(tmp_path)]
+    program = ["unshare", "--pid", "--fork", "--kill-child", *started]
     with subprocess.Popen(
         program, cwd=processes.ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as first:

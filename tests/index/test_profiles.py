@@ -140,8 +140,10 @@ def test_a_page_with_a_claim_teaches_once_it_is_settled(backend: Index) -> None:
     assert known(backend) == 0
     first, last, *rest = decisions
     backend.end_claim(first, matcher, context, settled=False).result()
-    for decision in (*rest[:-1], last, last, *rest[:-1]):
-        backend.end_claim(decision, matcher, context, settled=True).result()
+    ended = [
+        backend.end_claim(decision, matcher, context, settled=True) for decision in (*rest[:-1], last, last, *rest[:-1])
+    ]
+    assert [future.result() for future in ended] == [True] * (2 * MIN_PAGES - 2)
     assert known(backend) == 0
     backend.end_claim(rest[-1], matcher, context, settled=True).result()
     assert known(backend) == MIN_PAGES

@@ -31,7 +31,6 @@ from tests.support.indexing import (
     first_line,
     number_of,
     open_backend,
-    open_store,
     page,
     program,
     release,
@@ -109,12 +108,6 @@ def test_pages_are_decided_as_by_a_comparison_with_all_kept_pages(
                 kept[scope, number] = signature
         assert {len(store) for store in stores} == {len(kept)}
         assert verify(stores[0], matcher) == []
-
-
-def test_the_nearest_page_is_named_first(backend: Index) -> None:
-    backend.offer([page(1, 0), page(2, 0b11111 << 20)], ByDistance(3)).result()
-    decision = backend.offer([page(3, 0b1111 << 20)], ByDistance(5)).result()[0]
-    assert decision.duplicate_of == "http://example.com/2"
 
 
 def test_a_signature_stays_as_long_as_another_page_has_it(backend: Index) -> None:
@@ -244,14 +237,6 @@ def test_the_index_keeps_the_fields_of_a_page_that_the_matcher_leaves(backend: I
         assert backend.offer([offered_page], Sparing()).result()[0].verdict == verdict
         (record,) = backend.records()
         assert record.page == msgspec.structs.replace(offered_page, title="", key=shorten_key(offered_page.key))
-
-
-def test_two_openings_in_one_process_share_the_index(tmp_path: Path) -> None:
-    first, second = open_store(tmp_path), open_store(tmp_path / ".." / tmp_path.name)
-    first.offer([page(1, 5)], ByDistance()).result()
-    first.close()
-    assert second.offer([page(2, 5)], ByDistance()).result()[0].verdict is Verdict.DUPLICATE
-    second.close()
 
 
 def test_an_index_of_another_configuration_can_be_emptied_too(places: Places) -> None:
