@@ -1,8 +1,10 @@
-"""Every command in the README and in docs/ runs, and every option that they name exists."""
+"""Every command in the README and in docs/ and each example in a docstring runs, and every option that they name exists."""
 
 from __future__ import annotations
 
 import ast
+import doctest
+import inspect
 import json
 import os
 import re
@@ -277,3 +279,26 @@ def test_the_table_of_commands_names_every_command() -> None:
         parts = command.list_commands(context) if isinstance(command, click.Group) else []
         existing |= {f"{name} {part}" for part in parts} or {name}
     assert named == existing
+
+
+# Docstrings
+
+PUBLIC = {name: getattr(crawler_dedup, name) for name in crawler_dedup.__all__}
+USED = [
+    name
+    for name, value in PUBLIC.items()
+    if inspect.isfunction(value) or (inspect.isclass(value) and not issubclass(value, Exception))
+]
+
+
+@pytest.mark.parametrize("name", USED)
+def test_each_public_class_and_function_has_an_example_that_works(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    docstring = inspect.getdoc(PUBLIC[name]) or ""
+    example = doctest.DocTestParser().get_doctest(docstring, PUBLIC, name, filename=None, lineno=None)
+    output: list[str] = []
+    failed, attempted = doctest.DocTestRunner().run(example, out=output.append)
+    assert attempted
+    assert not failed, "".join(output)

@@ -51,15 +51,13 @@ def title_key(page: SignedPage) -> int:
 
 
 def with_keys(page: SignedPage, titles: Sequence[Collection[str]], not_own: Collection[int]) -> SignedPage:
-    """Return *page*; a thin one gets the keys under which it is filed and looked up.
+    """Return a thin page with the keys under which it is filed and looked up.
 
     Args:
         page: the page as it was signed, without keys.
         titles: sets of parts of its title, each of which makes a key.
         not_own: hashes of the blocks that many pages of its site have; the largest of the other blocks make keys.
     """
-    if page.kind is not PageKind.THIN:
-        return page
     own = [block for block in unpack_blocks(page.blocks) if block.hash not in not_own and not block.traits & _NO_KEY]
     own.sort(key=lambda block: -block.size)  # stable: the first of blocks of equal size
     names = ["\n".join(sorted(parts)) for parts in titles if parts]
@@ -100,8 +98,7 @@ class Lookup:
             return self.scheme.near(page.signed, filed)
         signatures, times = np.unique(filed, return_counts=True)
         nearest = np.lexsort((signatures, -times, signatures != page.signature))[:_CANDIDATES]
-        candidates: list[int] = signatures[nearest].tolist()
-        return candidates
+        return [*signatures[nearest].tolist()]
 
     def finds(self, new: SignedPage, kept: SignedPage) -> bool:
         """Return whether a look-up of *new* finds *kept*."""
@@ -111,8 +108,7 @@ class Lookup:
 
 
 def _keys_of(page: SignedPage) -> list[int]:
-    keys: list[int] = np.frombuffer(page.value, dtype=_KEY).tolist()
-    return keys
+    return [*np.frombuffer(page.value, dtype=_KEY).tolist()]
 
 
 def lookup_of(spec: Mapping[str, str]) -> Lookup:

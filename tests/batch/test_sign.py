@@ -108,7 +108,7 @@ def test_a_call_that_signs_no_page_does_not_decide_how_others_sign(tmp_path: Pat
     with pytest.raises(DedupError) as mismatch:
         sign([source], signed)
     assert str(mismatch.value) == (
-        f"The pages in {signed} were signed with other settings:\n  column text: there 'text', now ''\n"
+        f"The pages in {signed} were signed with other settings:\n  column text: they have 'text' / you have ''\n"
         "Name another directory with -o, or delete this one."
     )
 

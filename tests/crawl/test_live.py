@@ -1,4 +1,4 @@
-"""The output of the filter during a crawl: the summary in the log, statistics by host."""
+"""The output of the filter during a crawl: the summary in the log, statistics by host, what is said of skipped responses."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ from scrapy.crawler import Crawler
 from scrapy.statscollectors import StatsCollector
 
 from crawler_dedup import Config, Decision, Match, Verdict
+from crawler_dedup.crawl.gate import find_cause
 from crawler_dedup.crawl.monitor import Monitor, host_label
+from tests.support.commandline import invoke, printed_text
 from tests.support.crawling import WALK, Crawl, Page, Site, article, crawl_pages, html, run_script
 
 pty = pytest.importorskip("pty")
@@ -146,3 +148,43 @@ def test_the_fifty_hosts_with_most_drops_are_in_the_statistics_and_others_are_re
 def test_the_name_of_a_host_is_short_printable_and_without_password(url: str, shown: str) -> None:
     assert host_label(url) == shown
     assert len(shown) <= 100
+
+
+# Responses that are not checked
+
+
+@pytest.mark.parametrize(
+    ("checked", "reason", "skipped", "words"),
+    [
+        (1, "asked", 30, "dedup_skip"),
+        (1, "incomplete", 30, "incomplete"),
+        (1, "status", 30, "status is not 200"),
+        (0, "asked", 9, ""),
+        (30, "asked", 30, ""),
+    ],
+)
+def test_a_warning_names_the_reason_why_nearly_everything_was_skipped(
+    checked: int, reason: str, skipped: int, words: str
+) -> None:
+    warning = find_cause(checked, {"asked": 0, "inline": 0, reason: skipped})
+    assert bool(warning) == bool(words)
+    assert words in warning
+    assert not words or f"dedup/skipped/{reason}" in warning
+
+
+def test_a_crawl_that_skips_nearly_everything_warns_once_and_why_names_the_reason_of_each_page(tmp_path: Path) -> None:
+    asked: dict[str, Page] = {f"/asked-{number}": html(article(number)) for number in range(30)}
+    pages = asked | {"/cut-off": html(article("cut off"), Content_Length="99999")}
+    settings = {"DOWNLOAD_FAIL_ON_DATALOSS": False}
+    with Site(pages) as site:
+        meta = {path: {"dedup_skip": True} for path in asked}
+        crawl = run_script(tmp_path, WALK, settings, site=site.url, paths=list(pages), meta=meta)
+    (warning,) = crawl.lines("WARNING", "has checked only")
+    assert "dedup/skipped/asked" in warning
+
+    def why(path: str, status: int = 0) -> str:
+        return printed_text(invoke("why", site.url + path, tmp_path / "index", status=status))
+
+    assert why("/asked-0").startswith(f"{site.url}/asked-0 passed without a check: dedup_skip.")
+    assert why("/cut-off").startswith(f"{site.url}/cut-off passed without a check: incomplete.")
+    assert why("/no", status=1).startswith(f"{site.url}/no is not kept, and no journal names it: it was never fetched")

@@ -19,7 +19,6 @@ COMMANDS = {
     "shell": ["shell", *DECISION],
     "shell without a reactor": ["shell", "-s", "TWISTED_REACTOR_ENABLED=False", *DECISION],
     "fetch": ["fetch"],
-    "view": ["view"],
     "parse": ["parse", "--pipelines"],
 }
 ALL = [pytest.param(name, marks=without_reactor if "without" in name else ()) for name in COMMANDS]
@@ -42,11 +41,6 @@ def decisions(log: str, command: str) -> list[str]:
     """Return what the filter has logged of the page that *command* shows."""
     logged = logged_lines(log)
     return logged[:1] if SCRAPY < (2, 17) and "shell" in command else logged  # that requests the start URLs, too
-
-
-@pytest.fixture(autouse=True)
-def _no_browser(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("BROWSER", "true")
 
 
 @pytest.fixture(scope="module")

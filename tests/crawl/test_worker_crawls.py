@@ -53,7 +53,7 @@ def test_crawls_of_one_process_have_a_worker_each(tmp_path: Path) -> None:
     pids = {pid for crawl in crawls for _, pids in crawl.notes for pid in pids}
     assert len(pids) == 2
     assert still_running(pids) == []
-    assert all("signatures computed in 1 process" in crawl.log for crawl in crawls)
+    assert all("signatures computed in 1 worker" in crawl.log for crawl in crawls)
 
 
 # The worker is killed or stopped again and again, from the callbacks, also while it starts.

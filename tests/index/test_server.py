@@ -205,7 +205,7 @@ def test_the_latest_page_has_the_highest_number_whichever_client_files_it(addres
             settle(store, number)
         first.offer([page(3, 1 << 40)], everything_is_new).result()  # it is filed again, with another signature
         with first._read() as reading:
-            kept = [record.page for _, record in reading.read_representatives("", 5)]
+            kept = [record.page for _, record in reading.read_filed("", 5)]
             assert list(map(number_of, kept)) == [0, 1, 2, 4, 5]
             *_, (_, last) = reading.items()
             assert last is not None

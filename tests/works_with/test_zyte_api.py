@@ -85,10 +85,3 @@ def test_pages_of_the_api_are_judged_with_both_add_ons_installed(tmp_path: Path)
     errors = {note["path"]: note["decision"]["duplicate_of"] for note in crawl.notes if not isinstance(note, str)}
     assert errors == dict.fromkeys(["/rendered", "/copy"], "http://pages.example/page")
     assert crawl.counts("handled/") == {"well": 2, "settled": 2}
-    for kind, ours, theirs in (
-        ("downloader", "DedupMiddleware", "ScrapyZyteAPIDownloaderMiddleware"),
-        ("spider", "SettlingMiddleware", "ScrapyZyteAPISpiderMiddleware"),
-    ):
-        listed = crawl.log.partition(f"Enabled {kind} middlewares:\n[")[2].partition("]\n")[0]
-        assert ours in listed.splitlines()[0]
-        assert theirs in listed

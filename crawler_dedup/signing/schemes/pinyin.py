@@ -24,7 +24,7 @@ from crawler_dedup.hashes import Numbers, mix_bits, sort_distinct
 from crawler_dedup.signedpage import Signature
 from crawler_dedup.signing.initials import LETTERS, find_initials
 from crawler_dedup.signing.schemes.featured import LexicalScheme
-from crawler_dedup.signing.schemes.scheme import Agreement, Shares, ValueScheme, option
+from crawler_dedup.signing.schemes.scheme import Agreement, ValueScheme, option
 from crawler_dedup.signing.schemes.winnowing import Pieces, Positions
 from crawler_dedup.signing.text import Text
 
@@ -326,13 +326,15 @@ class Pinyin(LexicalScheme, ValueScheme):
     # Agreement
 
     def agree(self, new: bytes, kept: bytes) -> Agreement | None:
-        shares = self.shares(new, kept)
-        return Shares(min(shares), shares.coverage).agreement if shares.agree(self.resemblance, self.coverage) else None
+        resemblance, coverage = _shares(self, new, kept)
+        agreement = Agreement(resemblance=min(resemblance, coverage), coverage=coverage)
+        return agreement if resemblance >= self.resemblance and coverage >= self.coverage else None
 
-    def shares(self, new: bytes, kept: bytes) -> Shares:
+    def shares(self, new: bytes, kept: bytes) -> Agreement:
         """Return the share of the kept text's windows that the new text has, and the share of the new text's letters that
         lie in windows of the kept text."""
-        return _shares(self, new, kept)
+        resemblance, coverage = _shares(self, new, kept)
+        return Agreement(resemblance=resemblance, coverage=coverage)
 
 
 class _NewText:
@@ -369,11 +371,10 @@ _prepare = lru_cache(maxsize=1)(_NewText)
 
 
 @lru_cache(maxsize=8)
-def _shares(scheme: Pinyin, new: bytes, kept: bytes) -> Shares:
+def _shares(scheme: Pinyin, new: bytes, kept: bytes) -> tuple[float, float]:
     """Return the shares of two texts. The result is cached, because many pages may have the same signature."""
     ours, stored = _prepare(scheme, new), scheme.pieces_of_page(kept)
     theirs, times = np.unique(stored.numbers, return_counts=True)
     new_places, kept_places = ours.index.partners(theirs)
-    return Shares(
-        float(times[sort_distinct(kept_places)].sum() / len(stored.starts)), ours.cover(sort_distinct(new_places))
-    )
+    resemblance = float(times[sort_distinct(kept_places)].sum() / len(stored.starts))
+    return resemblance, ours.cover(sort_distinct(new_places))

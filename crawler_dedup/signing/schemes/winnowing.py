@@ -22,7 +22,7 @@ from crawler_dedup.config import Config
 from crawler_dedup.errors import ConfigError
 from crawler_dedup.hashes import Numbers, mix_bits, sort_distinct
 from crawler_dedup.signing.characters import WIDE, code_points
-from crawler_dedup.signing.schemes.scheme import Agreement, Shares, ValueScheme, option, share_members
+from crawler_dedup.signing.schemes.scheme import Agreement, ValueScheme, compare_members, option
 from crawler_dedup.signing.text import Text, hash_runs
 
 Positions = NDArray[np.int64]
@@ -114,10 +114,10 @@ class Winnowing(ValueScheme):
         return max(1, int(self.coverage / 2 * len(self.probes_of(value))))
 
     def agree(self, new: bytes, kept: bytes) -> Agreement | None:
-        return self.shares(new, kept).agree(self.resemblance, self.coverage)
+        return self.shares(new, kept).if_at_least(self.resemblance, self.coverage)
 
-    def shares(self, new: bytes, kept: bytes) -> Shares:
-        return share_members(sort_distinct(self.keys_of(new)), sort_distinct(self.keys_of(kept)))
+    def shares(self, new: bytes, kept: bytes) -> Agreement:
+        return compare_members(sort_distinct(self.keys_of(new)), sort_distinct(self.keys_of(kept)))
 
 
 def choose_runs(letters: Numbers, width: int, window: int) -> Pieces:
