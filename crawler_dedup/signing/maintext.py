@@ -11,6 +11,7 @@ Among several texts, those with the words of the title count for more (Cao et al
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Callable, Container, Iterable
 from collections.abc import Set as AbstractSet
 from math import sqrt
@@ -194,12 +195,9 @@ def _find_series(blocks: Iterable[Block]) -> tuple[dict[int, Block], dict[int, B
     A list of articles or products consists of series: blocks in repeated elements, with the same kind of path, whose texts
     differ and are longer than the entries of a menu.
     """
-    by_kind: dict[int, tuple[list[Block], list[Block]]] = {}
+    by_kind = defaultdict[int, tuple[list[Block], list[Block]]](lambda: ([], []))
     for block in blocks:
-        kinds = by_kind.get(block.path_kind)
-        if kinds is None:
-            kinds = by_kind[block.path_kind] = [], []
-        kinds[2 * block.linked > block.size].append(block)
+        by_kind[block.path_kind][2 * block.linked > block.size].append(block)
     details: dict[int, Block] = {}
     titles: dict[int, Block] = {}
     if references := by_kind.pop(0, None):
