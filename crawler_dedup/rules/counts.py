@@ -222,7 +222,8 @@ def _count_page(
     counted = places[is_counted]
     counters[counted] = counters[counted] + _FIRST | bit
     items = items[~is_counted]
-    short = _shorten(items)
+    # Of an item that was counted once; the bits of the title are 0.
+    short = (items >> _KIND << np.uint64(_SHORT_BITS) | items >> _ITEM & _SHORT_MASK).astype(np.uint32) << _TITLE_SHIFT
     places, is_known = _find(once, short, _ANY_TITLE)
     if is_known.any():
         known = places[is_known]
@@ -232,13 +233,6 @@ def _count_page(
         is_left[known] = False
         once, short = once[is_left], short[~is_known]
     return counters, sort_distinct(np.concatenate([once, short | np.uint32(title)]))
-
-
-def _shorten(items: Numbers) -> _Once:
-    """Return the bits that are kept of *items* that were counted once; the bits of the title are 0."""
-    short = items >> _KIND << np.uint64(_SHORT_BITS) | items >> _ITEM & _SHORT_MASK
-    shortened: _Once = short.astype(np.uint32) << _TITLE_SHIFT
-    return shortened
 
 
 def _is_ascending(numbers: NDArray[_Number]) -> bool:

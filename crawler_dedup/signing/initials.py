@@ -36,8 +36,7 @@ def locate_initials(plain: str) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
 
 def initial_of_each(characters: str) -> NDArray[np.uint8]:
     """Return the initial of each character by itself, :data:`NO_INITIAL` where it has none: shape (characters,)."""
-    letters: NDArray[np.uint8] = _table()[np.minimum(code_points(characters), READ_CODES.stop)]
-    return letters
+    return np.take(_table(), np.minimum(code_points(characters), READ_CODES.stop))
 
 
 def initials_in_context(characters: str) -> NDArray[np.uint8]:

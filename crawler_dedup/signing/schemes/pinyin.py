@@ -259,8 +259,7 @@ class Pinyin(LexicalScheme, ValueScheme):
 
     def classes_of(self, plain: str) -> Classes:
         """Return the class of each letter of a normalised text."""
-        classes: Classes = self._class_of[find_initials(plain)]
-        return classes
+        return np.take(self._class_of, find_initials(plain))
 
     def pack(self, classes: Classes) -> bytes:
         """Pack the classes of a text together with the expected numbers, so that reading a value needs no lexicon."""

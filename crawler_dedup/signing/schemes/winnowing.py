@@ -174,8 +174,7 @@ def _letters_of(characters: str) -> Numbers:
 
 def count_letters(codes: NDArray[np.uint32]) -> Positions:
     """Return the number of letters that each character counts as."""
-    counts: Positions = _letters_by_code()[np.minimum(codes, _WIDE_END)]
-    return counts
+    return np.take(_letters_by_code(), np.minimum(codes, _WIDE_END))
 
 
 @cache
