@@ -138,9 +138,8 @@ class SiteCounts:
 
         On few pages, one title less than pages is enough: two different titles may have set the same bit.
         """
-        counters = self._counters[
-            self._counters.searchsorted(kind) : self._counters.searchsorted(kind + (_ONE << _KIND))
-        ]
+        begin, end = self._counters.searchsorted([kind, kind + (_ONE << _KIND)])
+        counters = self._counters[begin:end]
         counts, bits = counters >> _COUNT & _COUNT_BITS, np.bitwise_count(counters & _TITLE_BITS)
         is_frequent = (counts >= pages) & (bits >= np.minimum(titles, counts - _ONE))
         return frozenset((counters[is_frequent] >> _ITEM & _HASH_BITS).tolist())

@@ -106,9 +106,7 @@ def find_main_blocks(page: Outline, title: str = "") -> MainBlocks:
         group = block.group
         size[group] += block.size
         linked[group] += block.linked
-    texts = {
-        group: total for group, total in enumerate(size) if total >= ENOUGH and linked[group] <= _LINK_SHARE * total
-    }
+    texts = {at: total for at, total in enumerate(size) if total >= ENOUGH and linked[at] <= _LINK_SHARE * total}
     details, titles = _find_series([block for block in page.blocks if block.group not in texts])
     words = _words_of(title)
     shares = _shares_of_title(words, page.blocks, texts) if words and len(texts) > 1 else {}
@@ -138,9 +136,8 @@ def find_main_blocks(page: Outline, title: str = "") -> MainBlocks:
     other_size = sum([block.size for block in blocks]) - title_size
     if titles and title_size < _TITLES_SHARE * other_size:  # links to other articles, below an article
         blocks = [block for block in blocks if id(block) not in titles]
-    return MainBlocks(
-        blocks, other_size, sum(linked[main : inside.stop]) + sum([linked[group] for group in more]), name
-    )
+    all_linked = sum(linked[main : inside.stop]) + sum([linked[group] for group in more])
+    return MainBlocks(blocks, other_size, all_linked, name)
 
 
 def _shares_of_title(words: AbstractSet[str], blocks: Iterable[Block], texts: Container[int]) -> dict[int, float]:

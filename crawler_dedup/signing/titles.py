@@ -100,8 +100,6 @@ def find_named(headings: Sequence[tuple[str, bool]], main: Sequence[str], parts:
         for bit, part in enumerate(sorted(parts)[:_MAX_PARTS])
         if size_in_letters(part) >= _MIN_NAMED_LETTERS
     ]
-    if not distinctive:
-        return 0
     repeating = [(letters, is_link) for letters, is_link in headings if letters and letters in title]
     named = _bits(distinctive, [letters for letters, is_link in repeating if not is_link])
     named |= _bits([(bit, part) for bit, part in distinctive if not named & bit], main)

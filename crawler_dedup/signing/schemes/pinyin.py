@@ -247,9 +247,8 @@ class Pinyin(LexicalScheme, ValueScheme):
     @cached_property
     def _expected(self) -> bytes:
         """Expected number of letters of each class in a window, by the lexicon: one byte for each class."""
-        sums = np.bincount(
-            self._class_of, self.loaded_lexicon.initial_counts.astype(np.float64), minlength=self.classes
-        )
+        counts = self.loaded_lexicon.initial_counts.astype(np.float64)
+        sums = np.bincount(self._class_of, counts, minlength=self.classes)
         share = sums / max(1.0, float(sums.sum()))
         return np.rint(self.window * share).clip(0, 255).astype(np.uint8).tobytes()
 

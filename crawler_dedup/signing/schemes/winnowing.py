@@ -138,9 +138,8 @@ def choose_runs(letters: Numbers, width: int, window: int) -> Pieces:
         # Of equal hashes the last place makes the smallest number.
         ranked = hashes & ~_LOW_PLACE | _LOW_PLACE - np.arange(len(hashes), dtype=np.uint64)
         least = _sliding_minimum(ranked, window)
-        places = (_LOW_PLACE - (least[np.flatnonzero(np.diff(least, prepend=~least[:1]))] & _LOW_PLACE)).astype(
-            np.int64
-        )
+        chosen = least[np.flatnonzero(np.diff(least, prepend=~least[:1]))]
+        places = (_LOW_PLACE - (chosen & _LOW_PLACE)).astype(np.int64)
         parts.append(Pieces(places + first, hashes[places] >> _GAP_BITS))
     starts, first_of = np.unique(np.concatenate([part.starts for part in parts]), return_index=True)
     return _without_repeats(Pieces(starts, np.concatenate([part.numbers for part in parts])[first_of]), window)
