@@ -246,6 +246,8 @@ def test_a_registered_domain_does_not_depend_on_how_the_host_is_written() -> Non
         ("http://www.example.co.uk:8080/path", "example.co.uk"),
         ("HTTP://News.Example.COM/", "example.com"),
         ("http://LOCALHOST/", "localhost"),
+        ("http://Wiki.Intranet/", "wiki.intranet"),  # nothing says that both hosts of this suffix have one owner
+        ("http://co.uk/", "co.uk"),
         ("http://192.0.2.1/", "192.0.2.1"),
         ("http://[::1", "["),
         ("", ""),

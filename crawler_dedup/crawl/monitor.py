@@ -14,7 +14,7 @@ from crawler_dedup.config import Config
 from crawler_dedup.counting import HeavyHitters
 from crawler_dedup.crawl.gate import JOURNAL_REASONS, SKIP_REASONS, find_cause
 from crawler_dedup.crawl.requests import describe_request
-from crawler_dedup.crawl.suspicions import FormUse, Use
+from crawler_dedup.crawl.suspicions import COMPARED, FormUse, Use
 from crawler_dedup.decision import Decision, Verdict
 from crawler_dedup.journal.entry import Event, entry_of, form_of, index_emptied, run_started
 from crawler_dedup.journal.writer import JournalWriter, journal_path
@@ -226,7 +226,7 @@ class Monitor:
             form.count,
             form.path,
             ", ".join(form.examples),
-            f'. This pattern matches them, and no other address so far: LinkExtractor(deny=[r"{form.pattern}"])'
+            f'. Of the latest {COMPARED:,} pages, only these match LinkExtractor(deny=[r"{form.pattern}"])'
             if form.pattern
             else "",
         )

@@ -294,6 +294,9 @@ def test_the_report_has_works_hosts_days_and_passages_and_trusts_no_page(matched
         assert part not in report
     assert report.count(" …</p>") == 2
     works("report", "--status", "dismissed", "-o", tmp_path / "none.html", library=matched)
+    works("mark", 2, "licensed", library=matched)
+    written = works("report", "--status", "licensed", "-o", tmp_path / "one.html", library=matched).output
+    assert written.endswith(", 1 match.\n")
     assert "0 pages share" in (tmp_path / "none.html").read_text()
 
 
