@@ -73,9 +73,7 @@ def test_pages_are_decided_as_by_a_comparison_with_all_kept_pages(
     """
     source, matcher, kept = random.Random(seed), ByDistance(distances), dict[tuple[str, int], int]()
     with pytest.MonkeyPatch.context() as patched, ExitStack() as stack:
-        for module, name in product(
-            (layout, verification), REFERENCES if coarse and places.server is None else ()
-        ):
+        for module, name in product((layout, verification), REFERENCES if coarse and places.server is None else ()):
             if hasattr(module, name):
                 patched.setattr(module, name, make_coarse(getattr(module, name)))
         open_backend(places(), fresh=True).close()
