@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from crawler_dedup import IndexMismatch, IndexUnusable, Match, SignedPage, Verdict
-from crawler_dedup.index import transaction
+from crawler_dedup.index import layout
 from crawler_dedup.index.index import Index
 from crawler_dedup.index.limits import MAX_COMPARED, MAX_REPRESENTATIVES
 from crawler_dedup.index.lmdb import verification
@@ -73,9 +73,7 @@ def test_pages_are_decided_as_by_a_comparison_with_all_kept_pages(
     """
     source, matcher, kept = random.Random(seed), ByDistance(distances), dict[tuple[str, int], int]()
     with pytest.MonkeyPatch.context() as patched, ExitStack() as stack:
-        for module, name in product(
-            (transaction, verification), REFERENCES if coarse and places.server is None else ()
-        ):
+        for module, name in product((layout, verification), REFERENCES if coarse and places.server is None else ()):
             if hasattr(module, name):
                 patched.setattr(module, name, make_coarse(getattr(module, name)))
         open_backend(places(), fresh=True).close()
