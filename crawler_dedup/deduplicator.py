@@ -24,7 +24,8 @@ from crawler_dedup.index.runs import Run
 from crawler_dedup.pagetext import Format, OwnText, OwnTextJob, RepeatedBlocks
 from crawler_dedup.rules import table
 from crawler_dedup.rules.counts import can_read
-from crawler_dedup.rules.matcher import RuleMatcher, pair_of
+from crawler_dedup.rules.matcher import RuleMatcher
+from crawler_dedup.rules.pair import Pair
 from crawler_dedup.rules.sites import decode_profile, trim
 from crawler_dedup.signedpage import SignedPage, clean_identifier
 from crawler_dedup.signing.schemes import SimHash
@@ -265,7 +266,7 @@ class Deduplicator:
 
     def compare(self, new: SignedPage, kept: SignedPage) -> Match | None:
         """Return the match if *kept* covers *new* by the rules of a crawl, without site profiles; else ``None``."""
-        return table.compare(pair_of(self.signer.config, self.signer.scheme, new, trim(kept)))
+        return table.compare(Pair(new, trim(kept), self.signer.config, self.signer.scheme))
 
     def end_claim(self, decision: Decision, *, settled: bool, urgent: bool = False) -> Future[bool]:
         """Settle or release the claim of *decision* without waiting.

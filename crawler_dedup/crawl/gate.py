@@ -113,8 +113,8 @@ class Gate:
             raise ConfigError(f'meta["dedup_action"] = {action!r} is not allowed; it takes one of {allowed}.')
         scope = request.meta.get("dedup_scope")
         scope = self._scope(request, response) if scope is None else str(scope)
-        key, first = self._key(request), first_address(request)
-        alias = self._key(Request(first)) if first else ""
+        key, first = fingerprint_of(request, self._crawler), first_address(request)
+        alias = fingerprint_of(Request(first), self._crawler) if first else ""
         asks_again = request.meta.get(META_REPEATED, "") in {key, alias} - {""}
         if given := request.meta.get("dedup_key"):
             key, alias = clean_identifier(str(given)), ""
@@ -131,8 +131,10 @@ class Gate:
         body = memoryview(response.body)[: self._config.max_bytes + 1]  # a larger page is refused without the rest
         return Question(job, body, alias or key, asks_again, action)
 
-    def _key(self, request: Request) -> str:
-        return self._crawler.request_fingerprinter.fingerprint(request).hex()
+
+def fingerprint_of(request: Request, crawler: Crawler) -> str:
+    """Return the fingerprint of *request* as hexadecimal digits: the key of its page, unless ``dedup_key`` names another."""
+    return crawler.request_fingerprinter.fingerprint(request).hex()
 
 
 def mark_inherited_redirections(request: Request) -> None:

@@ -85,6 +85,7 @@ class Monitor:
             index: the open index.
             run: number of the run.
         """
+        processes = self._config.processes
         self.log(
             logging.INFO,
             "Near-duplicate filter: index %s holds %s; run %08x, scheme %s, tokenizer %s, scope %s, action %s,"
@@ -96,7 +97,7 @@ class Monitor:
             index.tokenizer,
             self._config.scope,
             self._config.action,
-            _place_of_signing(self._config.processes),
+            f"in {processes} worker{'s' * (processes > 1)}" if processes else "on the event loop",
         )
         self._run = run
         began = datetime.now(UTC).strftime("%Y-%m-%dT%H-%M-%S")
@@ -182,19 +183,15 @@ class Monitor:
             self.log(logging.DEBUG, "Dropped %s", decision)
             is_start = request.meta.get("is_start_request") and not request.meta.get("depth")
             if is_start and page.link_count and not (follows or repeats):
-                self._warn_of_dropped_start(decision)
+                self._warn_once(
+                    "The start page %s was dropped, and its links are not followed: %s. It passes if its request has"
+                    ' meta={"dedup_skip": True}. With "dedup_action": "follow" there, or with DEDUP_ACTION = "follow", the'
+                    " links of dropped pages are followed",
+                    decision.url,
+                    decision,
+                )
         if decision.reason not in ("", "error"):
             self.log_throttled(decision.reason if is_unchecked else "override", logging.INFO, "%s", decision)
-
-    def _warn_of_dropped_start(self, decision: Decision) -> None:
-        """Warn once that a start page was dropped: perhaps the crawl ends with it."""
-        self._warn_once(
-            "The start page %s was dropped, and its links are not followed: %s. It passes if its request has"
-            ' meta={"dedup_skip": True}. With "dedup_action": "follow" there, or with DEDUP_ACTION = "follow", the links of'
-            " dropped pages are followed",
-            decision.url,
-            decision,
-        )
 
     def report_claim_end(self, decision: Decision, *, settled: bool) -> None:
         """Report that the page of *decision*, which had passed, was settled or released."""
@@ -324,7 +321,3 @@ def host_label(url: str) -> str:
     """Return the host of *url* to show: without user name and password, printable, and only the end of a long host."""
     shown = "".join(character if character.isprintable() else "?" for character in host_of(url))
     return shown if len(shown) <= _MAX_HOST_CHARS else "…" + shown[1 - _MAX_HOST_CHARS :]
-
-
-def _place_of_signing(processes: int) -> str:
-    return f"in {processes} worker{'s' * (processes > 1)}" if processes else "on the event loop"

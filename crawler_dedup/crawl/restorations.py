@@ -22,7 +22,7 @@ from crawler_dedup.errors import DedupError
 from crawler_dedup.system.extras import has_extra
 from crawler_dedup.system.threads import run_in_own_thread
 from crawler_dedup.urls import without_credentials
-from crawler_dedup.worker.messages import EndRestorations, KeepAddress, ListRestorations, RestoredRequests
+from crawler_dedup.worker.messages import EndRestorations, KeepAddress, ListRestorations
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -63,7 +63,7 @@ class Restorations:
     async def request_pages(self) -> None:
         """Schedule requests for the restored pages, before those with which the spider starts."""
         try:
-            self._waiting = (await self._workers.ask(ListRestorations(self._spider), RestoredRequests)).requests
+            self._waiting = await self._workers.ask(ListRestorations(self._spider), dict)
             await run_in_own_thread(self._find_stored)
         except Exception as error:
             self._monitor.log(logging.WARNING, "Restored pages cannot be requested in this crawl: %s", error)
@@ -217,11 +217,11 @@ class Restorations:
         requests = {url: self._waiting[url] for url in self._waiting.keys() & self._failures.keys()}
         job = EndRestorations(self._spider, requests, self._failures, _MAX_FAILURES)
         try:
-            given_up = await self._workers.ask(job, RestoredRequests)
+            given_up = await self._workers.ask(job, dict)
         except (DedupError, TimeoutError) as error:
             message = "What became of restored pages cannot be written; the next crawl requests them again: %s"
             self._monitor.log(logging.WARNING, message, error)
             return
-        for url in given_up.requests:
+        for url in given_up:
             message = "%s is not requested again: it is gone (404 or 410), or could not be handled in %d crawls"
             self._monitor.warn(message, url, _MAX_FAILURES)

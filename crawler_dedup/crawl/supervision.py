@@ -9,14 +9,6 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from crawler_dedup.crawl import workerprocess
-from crawler_dedup.crawl.workerprocess import (
-    TRIED_AGAIN,
-    UNCHECKED,
-    ChildProcess,
-    Received,
-    describe_death,
-    error_of,
-)
 from crawler_dedup.errors import DedupError, IndexUnusable
 from crawler_dedup.worker import messages
 
@@ -73,10 +65,10 @@ class SupervisedWorker:
         next_start: number of the next start, by which claims tell their worker.
     """
 
-    def __init__(self, workers: Workers, child: ChildProcess | LocalWorker, number: int) -> None:
+    def __init__(self, workers: Workers, child: workerprocess.ChildProcess | LocalWorker, number: int) -> None:
         self.next_start = number
         self._workers = workers
-        self.child: ChildProcess | LocalWorker | None = child
+        self.child: workerprocess.ChildProcess | LocalWorker | None = child
         self.tasks: dict[int, Task] = {}
         self._loop: asyncio.AbstractEventLoop | None = None
         self._timer: asyncio.TimerHandle | None = None
@@ -119,7 +111,7 @@ class SupervisedWorker:
         if self._timer is None:
             self._timer = loop.call_later(_LOOK_SECONDS, self._end_silent)
 
-    def _attach(self, child: ChildProcess | LocalWorker) -> None:
+    def _attach(self, child: workerprocess.ChildProcess | LocalWorker) -> None:
         child.attach(self._receive, partial(self._handle_death, child))
 
     def _send(self, number: int, task: Task) -> None:
@@ -161,7 +153,7 @@ class SupervisedWorker:
             for number, task in list(self.tasks.items()):
                 self._send(number, task)
 
-    def _receive(self, message: Received) -> None:
+    def _receive(self, message: workerprocess.Received) -> None:
         assert self._loop is not None
         self._heard = self._loop.time()
         if isinstance(message, messages.LogLine):
@@ -170,13 +162,13 @@ class SupervisedWorker:
             self._is_ready = True
         elif isinstance(message, messages.Failure):  # it cannot open the index
             self._workers.monitor.warn("The index cannot be opened: %s", message.message)
-            self._failure, self._opens_again = error_of(message), self._loop.time() + _REOPEN_SECONDS
+            self._failure, self._opens_again = workerprocess.error_of(message), self._loop.time() + _REOPEN_SECONDS
             self.end()
             self._fail_all(self._failure)
         elif (task := self.tasks.pop(message.number, None)) is not None:
             result = message.result
             if isinstance(result, messages.Failure):
-                task.fail(error_of(result))
+                task.fail(workerprocess.error_of(result))
             elif not task.answer.done():
                 task.answer.set_result(result)
             elif isinstance(result, messages.Checked):
@@ -196,7 +188,7 @@ class SupervisedWorker:
             self._heard = self._loop.time()
         self._timer = self._loop.call_later(_LOOK_SECONDS, self._end_silent)
 
-    def _handle_death(self, child: ChildProcess | LocalWorker, status: int | None, number: int) -> None:
+    def _handle_death(self, child: workerprocess.ChildProcess | LocalWorker, status: int | None, number: int) -> None:
         """Let another worker do the jobs of one that has died, except for a page that has taken too long or has ended two.
 
         Args:
@@ -216,9 +208,9 @@ class SupervisedWorker:
                 del self.tasks[each]
                 task.fail(NOT_IN_TIME if is_late else DIED)
             if task.url:
-                pages.append((task.url, TRIED_AGAIN if each in self.tasks else UNCHECKED))
+                pages.append((task.url, workerprocess.TRIED_AGAIN if each in self.tasks else workerprocess.UNCHECKED))
         if status != workerprocess.TOO_LATE or not blamed:  # otherwise it is the fault of the page, of which it is said
-            description = describe_death(pid, status, pages)
+            description = workerprocess.describe_death(pid, status, pages)
             self._workers.monitor.log_throttled("worker", logging.WARNING, "%s", description)
             self._workers.count_death()
         self._start_replacement()

@@ -41,7 +41,7 @@ _REAP_SECONDS = 1.0
 """Seconds between the end of a socket and that of its process."""
 
 Received = Answer | Ready | LogLine | Failure
-_MESSAGES: msgspec.msgpack.Decoder[Received] = msgspec.msgpack.Decoder(Received)
+_decode = msgspec.msgpack.Decoder[Received](Received).decode
 
 
 class NotStarted(DedupError):
@@ -97,11 +97,6 @@ def describe_death(pid: int, status: int | None, pages: Iterable[tuple[str, str]
         for outcome, (first, *others) in addresses.items()
     ]
     return f"The worker process {pid} {cause}; pages that it had: {', '.join(had) or 'none'}"
-
-
-def decode(message: bytes) -> Received:
-    """Return *message*. Raises :class:`msgspec.MsgspecError` or :class:`UnicodeDecodeError` if it is none."""
-    return _MESSAGES.decode(message)
 
 
 def _pack(message: Start | Message, body_size: int = 0) -> bytes:
@@ -165,7 +160,7 @@ class ChildProcess:
                     if not (piece := self._socket.recv(_PIECE)):
                         raise EOFError
                     self._received += piece
-                answer = decode(message)
+                answer = _decode(message)
                 if isinstance(answer, Failure):
                     raise error_of(answer)
                 if isinstance(answer, Ready):
@@ -229,8 +224,8 @@ class ChildProcess:
             piece = b""
         self._received += piece
         try:
-            while not self._has_ended and (message := self._next_message()) is not None:
-                self._receive(decode(message))
+            while self._received and not self._has_ended and (message := self._next_message()) is not None:
+                self._receive(_decode(message))
         except (msgspec.MsgspecError, UnicodeDecodeError):
             piece = b""
         if not piece:

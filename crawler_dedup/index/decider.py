@@ -117,7 +117,7 @@ class Decider:
         for number, record in changes.outdated.items():
             self._kept.remove(number, record, self._matcher)
         for number, key in changes.lost_aliases:
-            self._remove_alias(number, key)
+            self._kept.remove_alias(number, key)
         if changes.visited is not None:
             self._record_visit(page, alias, *changes.visited)
         if changes.is_filed:
@@ -260,11 +260,6 @@ class Decider:
                     yield number, record
         if title := self._matcher.title_key(page):
             yield from (row for row in self._kept.read_filed(page.scope, title) if row[0] not in near)
-
-    def _remove_alias(self, number: int, key: str) -> None:
-        record = self._kept.get(number)
-        if record is not None:
-            self._kept.replace(number, self._kept.remove_alias(number, record, key))
 
     def _record_visit(self, page: SignedPage, alias: str, number: int, record: Record) -> None:
         """Record that the page of *record* was visited as *page*, by whose keys it is found from now on."""

@@ -17,7 +17,7 @@ from crawler_dedup.inspection.inspectedpage import (
 )
 from crawler_dedup.inspection.journaltable import IS_DUPLICATE, JournalTable, number_of
 from crawler_dedup.journal.reader import Journals
-from crawler_dedup.rules.matcher import RuleMatcher, pair_of
+from crawler_dedup.rules.matcher import RuleMatcher
 from crawler_dedup.rules.pair import Pair
 from crawler_dedup.rules.sites import UNKNOWN_SITE, SiteProfile, decode_profile, trim
 from crawler_dedup.signedpage import SignedPage, Trait
@@ -55,7 +55,7 @@ class PairSites:
         """Return the pair in which *kept* may represent *new*."""
         if self.links_followed is not None:
             new = msgspec.structs.replace(new, links_followed=self.links_followed)
-        return pair_of(signer.config, signer.scheme, new, trim(kept), self.new, self.kept)
+        return Pair(new, trim(kept), signer.config, signer.scheme, self.new, self.kept)
 
 
 _KNOWN_NOW = "The rules used what the index knows about the sites now"

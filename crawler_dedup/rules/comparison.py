@@ -151,8 +151,7 @@ class ComparedPair(PagePair):
         if block.traits & _EMBEDDED:
             return self._exempt_picture(block)
         is_thin, number = self.new.kind is PageKind.THIN, block.hash
-        is_state = place in self._states and self._takes_turns
-        repeats = number in self.site_of_new.common and not is_state
+        repeats = number in self.site_of_new.common and place not in self._states
         # A long block of the main text on fewer than half of the pages may be what an attacker has copied to many.
         is_label = block.size <= SHORT or not block.traits & _MAIN
         reasons = (
@@ -165,7 +164,7 @@ class ComparedPair(PagePair):
             (not is_thin and place in self._columns, "in a list beside the text that other pages have, too"),
         )
         reason = next((reason for holds, reason in reasons if holds), "")
-        if reason or is_thin or is_state:
+        if reason or is_thin or place in self._states:
             return reason
         return self._exempt_link(place, block) if self.is_strict else self._exempt_frame(place, block)
 
@@ -173,36 +172,39 @@ class ComparedPair(PagePair):
         """Return whether a date is that of the whole page: it is no fact in the text, and the kept page has no other one."""
         blocks = self._blocks
         begin = next((at for at in self._main if not blocks[at].traits & _NAME), place)
-        return not (begin < place <= self._main[-1]) and not (self.kept_only or self._takes_turns)
+        return not (begin < place <= self._main[-1] or self.kept_only or self._takes_turns)
 
     @cached_property
     def _states(self) -> set[int]:
-        """The places of blocks that many pages of the site have: labels, or states.
+        """The places of blocks that many pages of the site have: labels, or states, if the kept page is in the same frame.
 
-        They are around the main text and, if they are short, below it on one host, and anywhere on thin pages and pages that
-        are visited again. Links are none, except around the main text. Blocks with a digit are elsewhere only if the kept
-        page lacks several: they are values of a table, not the date in a frame.
+        They may be anywhere on thin pages and pages that are visited again, else around the main text or, if they are short,
+        below it. If the kept page has nothing else in their place, only shared blocks around the main text are states. Links
+        are none, except around it. Of blocks with a digit elsewhere, the kept page must lack several, of which those below
+        the heading have twice the weight: they are values of a table, not the date in a frame.
         """
         blocks, common, is_thin = self._blocks, self.site_of_new.common, self.new.kind is PageKind.THIN
-        states = [
+        states = {
             place
             for place, block in enumerate(blocks)
             if block.hash in common and block.size and not block.traits & (_NAME | _EMBEDDED)
             if (place in self._near or block.size <= SHORT) and place not in self._columns
             if not block.traits & _ENTRY or (block.traits & _LINKED and (is_thin or place in self._near))
-        ]
+        }
+        if not self._takes_turns:
+            shared = self.site_of_new.shared if self._has_same_frame else ()
+            return {at for at in states.intersection(self._near) if blocks[at].hash in shared}
         if is_thin or self.is_revisit:
-            return set(states)
-        values = [at for at in states if at in self._lacking and blocks[at].traits & _NUMBER]
-        below = [at for at in states if self.same_host and at >= self._near.start and not blocks[at].traits & _NUMBER]
-        return set(self._near).intersection(states).union(below, values if len(values) >= limits.ANOTHER_FRAME else ())
+            return states
+        values = {at for at in states.difference(self._near) if blocks[at].traits & _NUMBER}
+        are_many = sum([1 + (at > self._near.start) for at in values if at in self._lacking]) >= limits.ANOTHER_FRAME
+        return {at for at in states if (are_many if at in values else at >= self._near.start)}
 
     @cached_property
     def _takes_turns(self) -> bool:
         """Whether the kept page, in the same frame, has something else in their place: "In stock" instead of "Sold out"."""
-        texts = frozenset(key_of(block.hash) for block in self._blocks if not block.traits & _EMBEDDED)
-        others = (self._cover.shown - self._shown) | (self._cover.hidden - texts)
-        return bool(others - self._cover.names) and self._has_same_frame
+        others = (self._cover.shown | self._cover.hidden) - self._shown - self._cover.names
+        return bool(others) and self._has_same_frame
 
     def _exempt_picture(self, block: PackedBlock) -> str:
         """Return why a picture or the like does not count. Thin pages alone have them; on two hosts the addresses differ."""
@@ -219,9 +221,9 @@ class ComparedPair(PagePair):
 
     def _says_where(self, place: int) -> bool:
         """Return whether a block ends with the address of one of the pages: on a page for printing, that of the article."""
+        own = hash_target(self.new.url, self.new.url), hash_target(self.kept.url, self.kept.url)
         following = self._blocks[place + 1 : place + 2]
-        address = following[0].hash if following and following[0].traits & IS_ADDRESS == IS_ADDRESS else None
-        return address in (hash_target(self.new.url, self.new.url), hash_target(self.kept.url, self.kept.url))
+        return any(block.traits & IS_ADDRESS == IS_ADDRESS and block.hash in own for block in following)
 
     @cached_property
     def _columns(self) -> set[int]:
@@ -243,9 +245,8 @@ class ComparedPair(PagePair):
         is_short = not traits & _MAIN or block.size <= limits.BACK_LINK
         if traits & _LINK == _LINK and is_short and not self.leads_elsewhere:
             return "leads to the kept page, or is navigation"
-        if traits & _MAIN or not traits & _ENTRY or self.is_revisit:
-            return ""
-        counts = traits & _LINKED and (place in self._near or self._lists_others)
+        is_listed = traits & _LINKED and (place in self._near or self._lists_others)
+        counts = traits & _MAIN or not traits & _ENTRY or is_listed or self.is_revisit
         return "" if counts else "a link beside the main text"
 
     @cached_property

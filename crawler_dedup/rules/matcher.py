@@ -9,7 +9,7 @@ from crawler_dedup.decision import Match
 from crawler_dedup.rules import table
 from crawler_dedup.rules.counts import SiteCounts
 from crawler_dedup.rules.pair import Pair
-from crawler_dedup.rules.sites import UNKNOWN_SITE, SiteProfile, decode_profile, trim, with_site_keys
+from crawler_dedup.rules.sites import SiteProfile, decode_profile, trim, with_site_keys
 from crawler_dedup.signedpage import SignedPage
 from crawler_dedup.signing.lookup import Lookup
 
@@ -17,19 +17,6 @@ if TYPE_CHECKING:
     from crawler_dedup.config import Config
     from crawler_dedup.index.profiles import Snapshot
     from crawler_dedup.signing.schemes import Scheme
-
-
-def pair_of(
-    config: Config,
-    scheme: Scheme,
-    new: SignedPage,
-    kept: SignedPage,
-    new_site: SiteProfile = UNKNOWN_SITE,
-    kept_site: SiteProfile = UNKNOWN_SITE,
-) -> Pair:
-    """Return the pair of two pages that a crawl with the settings *config* compares."""
-    by_words, by_names = config.compare == "words", config.extractor == "paragraphs"
-    return Pair(new, kept, config.max_distance, scheme, new_site, kept_site, by_words, by_names)
 
 
 class RuleMatcher(Lookup):
@@ -64,4 +51,4 @@ class RuleMatcher(Lookup):
             return decode_profile(snapshot_of(page).content)
 
         site = site_of(new)
-        return (pair_of(self._config, self.scheme, new, page, site, site_of(page)) for page in kept)
+        return (Pair(new, page, self._config, self.scheme, site, site_of(page)) for page in kept)

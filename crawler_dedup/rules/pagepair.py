@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
+from crawler_dedup.config import Config
 from crawler_dedup.rules.sites import UNKNOWN_SITE, SiteProfile
 from crawler_dedup.signedpage import PageKind, SignedPage
 from crawler_dedup.signing import titles
@@ -22,23 +23,21 @@ class PagePair:
     Attributes:
         new: the page that may be dropped.
         kept: the page that would represent it.
-        max_distance: largest Hamming distance of two signatures that agree, in bits; with 0 only the same texts agree.
+        config: the settings. ``max_distance`` is the largest Hamming distance of two signatures that agree, in bits; with 0
+            only the same texts agree. ``compare`` says whether the words of both pages decide, and not only their
+            signatures; with another extractor than ``paragraphs``, whose text is not that of the blocks, not about texts
+            that were found by their name only.
         scheme: the scheme by which both pages are signed.
         new_site: what is known about the new page's site.
         kept_site: what is known about the kept page's site.
-        by_words: whether the words of both pages decide, and not only their signatures.
-        by_names: whether the words also decide about texts that were found by their name only; false with another extractor
-            than ``paragraphs``, whose text is not that of the blocks.
     """
 
     new: SignedPage
     kept: SignedPage
-    max_distance: int
+    config: Config
     scheme: Scheme
     new_site: SiteProfile = UNKNOWN_SITE
     kept_site: SiteProfile = UNKNOWN_SITE
-    by_words: bool = True
-    by_names: bool = True
 
     @cached_property
     def same_host(self) -> bool:
@@ -85,7 +84,7 @@ class PagePair:
     @property
     def signatures_agree(self) -> bool:
         """Whether the texts agree by their signatures."""
-        return self.agreement is not None and (self.distance is None or self.distance <= self.max_distance)
+        return self.agreement is not None and (self.distance is None or self.distance <= self.config.max_distance)
 
     @property
     def is_named_alike(self) -> bool:
@@ -93,7 +92,7 @@ class PagePair:
 
         The name is what both pages repeat of their titles. With a maximum distance of 0, only the same text is a duplicate.
         """
-        if not (self.are_texts and self.by_names) or self.max_distance == 0:
+        if not self.are_texts or self.config.extractor != "paragraphs" or self.config.max_distance == 0:
             return False
         has_same_name = bool(self.new_named) and self.new_named == self._kept_named
         return has_same_name and (not self.same_host or self.other_parts_agree)

@@ -16,7 +16,7 @@ class Pair(ComparedPair):
 
         For two texts whose words do not decide: whether their signatures agree.
         """
-        if self.are_texts and not self.by_words:
+        if self.are_texts and self.config.compare != "words":
             return self.signatures_agree
         if self.missing:
             return False

@@ -64,7 +64,7 @@ def _describe_signatures(pair: Pair) -> str:
         return "the titles name the same parts" if pair.is_named_alike else "they do not agree"
     if pair.distance is None:
         return f"{pair.scheme.name} finds the same text"
-    return f"{pair.distance} bits, limit {pair.max_distance}"
+    return f"{pair.distance} bits, limit {pair.config.max_distance}"
 
 
 def _describe_titles(pair: Pair) -> str:

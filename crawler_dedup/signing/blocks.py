@@ -148,7 +148,8 @@ def pack_blocks(
     rows.end()
     rows.add_others(blocks, embedded or {}, data)
     named = find_named(headings, main_texts, split_title(title), letters_of(plain_title))
-    return PageBlocks(_pack(_select(rows.packed)), named, rows.texts)
+    packed = [_ROW.pack(number, *block) for number, block in _select(rows.packed).items()]
+    return PageBlocks(b"".join(packed), named, rows.texts)
 
 
 class _Rows:
@@ -208,7 +209,8 @@ class _Rows:
             file = _find_file(source)
             whole = hash_text(source if file else unify(source))
             if whole not in self.packed:
-                number = _hash_source(file, whole)
+                number = whole & ~_ADDRESS
+                number = hash_text(file) & _FILE | number & ~_FILE | _ADDRESS if file else number
                 self.packed.setdefault(number, (_EMBEDDED if is_shown else _EMBEDDED | _HIDDEN, 0))
                 self.texts[number] = source
         for number in data:
@@ -225,25 +227,11 @@ class _Rows:
         if not traits & (_ENTRY | _HIDDEN | _NAME):
             self._times[number] = times = self._times.get(number, 0) + 1
             if times > 1:
-                number = _hash_again(number, times)
+                number = xxh3_64_intdigest(times.to_bytes(4, "little"), number) >> 32
         if number in self.packed:
             traits = _join_traits(self.packed[number][0], traits)
         self.texts[number] = text
         self.packed[number] = traits, min(-(-size // _SIZE_UNIT), _MAX_UNITS)
-
-
-def _hash_again(number: int, times: int) -> int:
-    """Return the hash of a block with the hash *number* at its second occurrence on the page, its third, and so on."""
-    return xxh3_64_intdigest(times.to_bytes(4, "little"), number) >> 32
-
-
-def _hash_source(file: str, whole: int) -> int:
-    """Return the hash that a block has for an embedded text, or for an address of *file*, with the full hash *whole*.
-
-    The hash of an address has 16 bits of the name of its file, before 15 bits of the full hash.
-    """
-    whole &= ~_ADDRESS
-    return hash_text(file) & _FILE | whole & ~_FILE | _ADDRESS if file else whole
 
 
 def _find_file(source: str) -> str:
@@ -272,10 +260,6 @@ def _join_traits(first: int, second: int) -> int:
     """Return the traits of a repeated block: it is a link, or hidden, only if it is so both times."""
     always = _ENTRY | _HIDDEN | _LINKED
     return (first | second) & ~always | (first & second & always)
-
-
-def _pack(rows: Mapping[int, tuple[int, int]]) -> bytes:
-    return b"".join([_ROW.pack(number, traits, units) for number, (traits, units) in rows.items()])
 
 
 def _select(blocks: dict[int, tuple[int, int]]) -> dict[int, tuple[int, int]]:

@@ -61,8 +61,6 @@ _LONGEST_WORD = 40
 _FIRST_WIDE = "\u2e80"
 """First character of the range with kana, Han and Hangul, which no algorithm changes."""
 
-_TOO_LONG = "too many characters"
-
 WEIGHT_UNIT = 64
 """Weights are whole multiples of 1/64: sums of whole numbers are exact in any order, so a signature is the same on
 every machine."""
@@ -155,13 +153,13 @@ def fold_words(text: str) -> str:
 def check_length(text: str) -> None:
     """Raise :class:`BeyondLimits` for a text that is too long to be signed."""
     if len(text) > MAX_CHARS:
-        raise BeyondLimits(_TOO_LONG)
+        raise BeyondLimits("too many characters")
 
 
 def check_expansion(size: int, written: int) -> None:
     """Raise :class:`BeyondLimits` if normalising *written* characters makes more than twice as many, and 100."""
     if size > 2 * written + 100:  # a few characters are ligatures of many
-        raise BeyondLimits(_TOO_LONG)
+        raise BeyondLimits("too many characters")
 
 
 def normalise(text: str, limit: float | None = None) -> str:
@@ -211,7 +209,7 @@ def _compose(text: str, limit: float = inf) -> str:
         pieces.append(characters.fold_arabic(unicodedata.normalize("NFKC", text[start:end])))
         start, size = end, size + len(pieces[-1])
         if size > limit:
-            raise BeyondLimits(_TOO_LONG)
+            raise BeyondLimits("too many characters")
     return "".join(pieces)
 
 

@@ -61,8 +61,7 @@ class Links:
 
 def unpack_links(packed: bytes) -> list[int]:
     """Return the numbers that :attr:`Links.packed` holds."""
-    numbers: list[int] = np.frombuffer(packed, dtype="<u4").tolist()
-    return numbers
+    return [*np.frombuffer(packed, dtype="<u4").tolist()]
 
 
 @lru_cache(maxsize=256)  # a new page is compared with several kept pages

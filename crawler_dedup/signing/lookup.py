@@ -98,8 +98,7 @@ class Lookup:
             return self.scheme.near(page.signed, filed)
         signatures, times = np.unique(filed, return_counts=True)
         nearest = np.lexsort((signatures, -times, signatures != page.signature))[:_CANDIDATES]
-        candidates: list[int] = signatures[nearest].tolist()
-        return candidates
+        return [*signatures[nearest].tolist()]
 
     def finds(self, new: SignedPage, kept: SignedPage) -> bool:
         """Return whether a look-up of *new* finds *kept*."""
@@ -109,8 +108,7 @@ class Lookup:
 
 
 def _keys_of(page: SignedPage) -> list[int]:
-    keys: list[int] = np.frombuffer(page.value, dtype=_KEY).tolist()
-    return keys
+    return [*np.frombuffer(page.value, dtype=_KEY).tolist()]
 
 
 def lookup_of(spec: Mapping[str, str]) -> Lookup:

@@ -130,7 +130,8 @@ def find_main_blocks(page: Outline, title: str = "") -> MainBlocks:
     blocks = [
         block
         for block in _without_repeated([block for block in page.blocks if block.group in inside or block.group in more])
-        if (block.group in texts or id(block) in details or id(block) in titles) and not _is_notice(block)
+        if block.group in texts or id(block) in details or id(block) in titles
+        if block.size >= _NOTICE or "©" not in block.text
     ]
     title_size = sum([block.size for block in blocks if id(block) in titles]) if titles else 0
     other_size = sum([block.size for block in blocks]) - title_size
@@ -249,10 +250,6 @@ def _main_element(held: list[float], unlinked: list[int], parents: list[int], na
         if held[number] >= _NAMED_SHARE * held[0] and unlinked[number] >= _NAMED:
             return main if number in elements_around(main, parents) else number
     return main
-
-
-def _is_notice(block: Block) -> bool:
-    return block.size < _NOTICE and "©" in block.text
 
 
 def join_text(part: Outline | MainBlocks) -> str:

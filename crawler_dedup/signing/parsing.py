@@ -91,11 +91,9 @@ def is_charset(name: str | None) -> bool:
     """Return whether *name* decodes text as charsets do. Python's codecs do other things as well (hex, zlib, rot13)."""
     if name is None or name.replace("_", "-") in _NO_CHARSETS:
         return False
-    try:
-        b"\0\0\0\0".decode(name)  # with every charset one, two or four characters
-    except (LookupError, UnicodeError):
-        return False
-    return True
+    with suppress(LookupError, UnicodeError):
+        return bool(b"\0\0\0\0".decode(name))  # with every charset one, two or four characters
+    return False
 
 
 def _detect(body: bytes) -> str | None:

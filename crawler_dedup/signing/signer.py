@@ -26,7 +26,7 @@ from crawler_dedup.signing.embedded import find_embedded_content
 from crawler_dedup.signing.extractors import find_extractor, load_trafilatura
 from crawler_dedup.signing.features import check_length, size_in_letters
 from crawler_dedup.signing.language import UNKNOWN, find_language
-from crawler_dedup.signing.maintext import MainBlocks, ReadPage, join_shown_text, join_text, read_page
+from crawler_dedup.signing.maintext import ReadPage, join_shown_text, join_text, read_page
 from crawler_dedup.signing.outlinks import find_links
 from crawler_dedup.signing.schemes import add_unfiled_options, scheme_of
 from crawler_dedup.signing.schemes.scheme import Scheme
@@ -134,7 +134,7 @@ class Signer:
         page = identify_page(
             url,
             key=key,
-            scope=_language_scope(UNKNOWN) if scope is None else scope,
+            scope=f"language {UNKNOWN}" if scope is None else scope,
             size=len(body),
             links_followed=self.config.action == "follow",
         )
@@ -145,7 +145,9 @@ class Signer:
             main_text = self.text_of(text, title=content.title)
             signed = self._sign_content(page, body, tree, content, main_text)
             if scope is None and not signed.unsigned:
-                signed = self._with_language(signed, content, main_text)
+                compared = main_text if signed.kind is PageKind.TEXT else self.text_of(join_text(content.outline))
+                language = find_language(compared.plain, compared.tokens)
+                signed = msgspec.structs.replace(signed, scope=f"language {language}")
         except BeyondLimits as limit:
             signed = _unsigned(page, str(limit))
         return signed, text
@@ -182,21 +184,13 @@ class Signer:
             parsing.check_depth(tree)
         return tree, read(tree)
 
-    def _with_language(self, page: SignedPage, content: ReadPage, main_text: Text) -> SignedPage:
-        """Return *page* with the language of the text that it is compared by as its scope."""
-        compared = main_text if self._is_enough(content.main, main_text) else self.text_of(join_text(content.outline))
-        return msgspec.structs.replace(page, scope=_language_scope(find_language(compared.plain, compared.tokens)))
-
-    def _is_enough(self, main: MainBlocks, main_text: Text) -> bool:
-        """Return whether a page is compared by its main text; else it is thin."""
-        return len(main_text.features.content) >= self.config.min_features and not main.are_links
-
     def _sign_content(
         self, page: SignedPage, body: bytes, tree: HtmlElement, content: ReadPage, main_text: Text
     ) -> SignedPage:
         """Fill in the data of the page, and sign it by its main text or, if this is not enough, as a thin page."""
         check_length(main_text.raw)
-        links, is_thin = find_links(tree, page.url), not self._is_enough(content.main, main_text)
+        links, features = find_links(tree, page.url), len(main_text.features.content)
+        is_thin = features < self.config.min_features or content.main.are_links
         page = msgspec.structs.replace(
             page,
             text=pack_text(main_text.raw) if self.config.store_text else b"",
@@ -219,7 +213,7 @@ class Signer:
             names = "\n".join(sorted(split_title(page.title)))
             number = xxh3_64_intdigest(page.blocks, xxh3_64_intdigest(names.encode("utf-8", "replace")))
             return msgspec.structs.replace(page, kind=PageKind.THIN, signature=number)
-        signature, features = self._loaded_scheme.sign(main_text), len(main_text.features.content)
+        signature = self._loaded_scheme.sign(main_text)
         return msgspec.structs.replace(page, signature=signature.number, value=signature.value, features=features)
 
     def _find_obstacle(self, tree: HtmlElement, content: ReadPage, text: str, *, is_thin: bool, has_links: bool) -> str:
@@ -245,10 +239,6 @@ class Signer:
 def cached_signer(config: Config) -> Signer:
     """Return the signer of this process. It is cached because its dictionary takes a second to load."""
     return Signer(config)
-
-
-def _language_scope(language: str) -> str:
-    return f"language {language}"
 
 
 def _unsigned(page: SignedPage, reason: str) -> SignedPage:

@@ -152,7 +152,7 @@ class Measure(msgspec.Struct, array_like=True, frozen=True, tag=True):
 
 
 class ListRestorations(msgspec.Struct, array_like=True, frozen=True, tag=True):
-    """Return the :class:`RestoredRequests` that wait for a crawl of a spider."""
+    """Return the requests of the restored pages that wait for a crawl of a spider, by their addresses."""
 
     spider: str
 
@@ -232,13 +232,7 @@ class Figures(msgspec.Struct, array_like=True, frozen=True, tag=True):
     size: int | None
 
 
-class RestoredRequests(msgspec.Struct, array_like=True, frozen=True, tag=True):
-    """The requests of restored pages by their addresses."""
-
-    requests: Mapping[str, DroppedRequest]
-
-
-Result = Checked | str | OwnText | bool | Figures | RestoredRequests | Failure
+Result = Checked | str | OwnText | bool | Figures | dict[str, DroppedRequest] | Failure
 
 
 class Answer(msgspec.Struct, array_like=True, frozen=True, tag=True):

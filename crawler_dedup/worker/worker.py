@@ -15,7 +15,7 @@ from typing import NamedTuple
 import msgspec
 
 from crawler_dedup.config import Config
-from crawler_dedup.decision import Decision, Verdict
+from crawler_dedup.decision import Decision, DroppedRequest, Verdict
 from crawler_dedup.deduplicator import Deduplicator
 from crawler_dedup.errors import DedupError
 from crawler_dedup.index.index import Index
@@ -210,18 +210,16 @@ def open_worker(channel: Channel, start: messages.Start) -> TextMaker:
     return Worker(channel, start) if start.run else Previewer(channel, start)
 
 
-def _list_restorations(index: Index, spider: str) -> messages.RestoredRequests:
-    return messages.RestoredRequests(
-        {
-            override.urls[0]: restoration.request
-            for override in index.list_overrides()
-            for restoration in override.restorations
-            if restoration.spider == spider
-        }
-    )
+def _list_restorations(index: Index, spider: str) -> dict[str, DroppedRequest]:
+    return {
+        override.urls[0]: restoration.request
+        for override in index.list_overrides()
+        for restoration in override.restorations
+        if restoration.spider == spider
+    }
 
 
-def _end_restorations(index: Index, job: messages.EndRestorations) -> messages.RestoredRequests:
+def _end_restorations(index: Index, job: messages.EndRestorations) -> dict[str, DroppedRequest]:
     """End restorations in one transaction, and return those of pages that have failed too often."""
     given_up: dict[str, bool] = {}
 
@@ -243,4 +241,4 @@ def _end_restorations(index: Index, job: messages.EndRestorations) -> messages.R
         return msgspec.structs.replace(override, restorations=tuple(remaining))
 
     index.change_overrides(end)
-    return messages.RestoredRequests({url: job.requests[url] for url, is_given_up in given_up.items() if is_given_up})
+    return {url: job.requests[url] for url, is_given_up in given_up.items() if is_given_up}

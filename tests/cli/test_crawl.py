@@ -20,7 +20,7 @@ from scrapy.settings import Settings
 from crawler_dedup import Config, Deduplicator
 from crawler_dedup.spiders.site import SiteSpider
 from tests.support import processes
-from tests.support.commandline import PROGRAM, command, environment, invoke, printed_text
+from tests.support.commandline import PROGRAM, command, environment
 from tests.support.crawling import Answer, Page, Site, article, html
 from tests.support.projects import index_of, project
 from tests.support.versions import HAS_HTTPAUTH_SETTINGS
@@ -204,16 +204,15 @@ def test_a_password_is_sent_to_its_host_and_never_printed(tmp_path: Path, site: 
     assert "sesame" not in done.stdout + done.stderr
 
 
-@pytest.mark.usefixtures("outside")
 def test_a_password_in_a_url_is_refused_and_not_printed(tmp_path: Path, site: Site) -> None:
-    for credentials in ("user:se/secret", "user:s?@secret", "secret"):
-        url = f"http://{credentials}@{site.host}/one"
-        (tmp_path / "urls.txt").write_text(f"{site.url}/\n{url}\n", encoding="utf-8")
-        for arguments in ([url], ["--urls", "urls.txt"]):
-            sentence = printed_text(invoke("crawl", *arguments, status=2))
-            assert f"The URL of {site.url}/one has a user name or password." in sentence
-            assert f"HTTPAUTH_DOMAIN={site.host}," in sentence
-            assert "cret" not in sentence
+    urls = [f"http://{credentials}@{site.host}/one" for credentials in ("user:se/secret", "user:s?@secret", "secret")]
+    (tmp_path / "urls.txt").write_text(f"{site.url}/\n{urls[0]}\n", encoding="utf-8")
+    for arguments in (["--urls", "urls.txt"], *([url] for url in urls)):
+        done = crawl(tmp_path, *arguments, status=2)
+        sentence = " ".join(done.stderr.split())
+        assert f"The URL of {site.url}/one has a user name or password." in sentence
+        assert f"HTTPAUTH_DOMAIN={site.host}," in sentence
+        assert "cret" not in done.stdout + done.stderr
     assert site.asked == []
 
 
@@ -274,15 +273,14 @@ def test_an_address_that_cannot_be_crawled_is_named_with_the_reason(tmp_path: Pa
     assert [printed.count(f"{url} could not be crawled: {reason}") for url, reason in reasons.items()] == [1, 1, 1]
 
 
-@pytest.mark.usefixtures("outside")
-def test_a_start_that_is_no_address_is_refused() -> None:
+def test_a_start_that_is_no_address_is_refused(tmp_path: Path) -> None:
     for arguments, sentence in [
         ([], "Say where to start"),
         (["--urls", "/dev/null"], "Say where to start"),
         (["example.com"], "Not an http(s) URL: example.com"),
         (["http:user:word@h/"], "Not an http(s) URL: http:h/"),
     ]:
-        assert printed_text(invoke("crawl", *arguments, status=2)).count(sentence) == 1
+        assert crawl(tmp_path, *arguments, status=2).stderr.count(sentence) == 1
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")

@@ -90,19 +90,6 @@ def sign_with(signer: CrawlSigner, body: bytes) -> None:
     signer.sign(URL, body, encoding=None, key=None, scope="")
 
 
-def test_a_page_that_was_signed_is_not_read_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    signer = CrawlSigner(Signer(Config(tokenizer="bigrams")))
-    bodies = [page(number).encode() for number in range(3)]
-    sign_with(signer, bodies[0])
-    first = signer.own_texts.make(bodies[0], OwnTextJob())
-    assert not signer.own_texts._pages, "nothing is kept before the first own text"
-    for body in bodies:
-        sign_with(signer, body)
-    monkeypatch.setattr(Signer, "read_page", None)
-    assert signer.own_texts.make(bodies[0], OwnTextJob()) == first
-    assert len({signer.own_texts.make(body, OwnTextJob()).text for body in bodies}) == 3
-
-
 def test_pages_are_kept_up_to_a_size(monkeypatch: pytest.MonkeyPatch) -> None:
     bodies = [page(number).encode() for number in range(4)]
     signer = CrawlSigner(Signer(Config(tokenizer="bigrams")))

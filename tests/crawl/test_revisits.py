@@ -382,3 +382,30 @@ def test_an_address_that_is_requested_again_and_a_page_that_has_changed_are_visi
         settings = {"SCRAPER_SLOT_MAX_ACTIVE_SIZE": 1}  # no visit before the page of the last was handled
         crawl = run_script(tmp_path, WALK, settings, site=site.url, paths=paths)
     assert [item["verdict"] for item in crawl.items] == ["new", "unchanged", "changed", "unchanged", "unchanged"]
+
+
+COPYING_SPIDER = """
+from tests.support.walker import Walker, seen
+
+class Spider(Walker):
+    def parse(self, response):
+        yield seen(response)
+        for link in response.css("a::attr(href)").getall():
+            yield response.follow(link, meta=response.meta, errback=self.failed)
+"""
+
+
+def test_redirections_that_a_spider_copies_from_the_parent_are_ignored(tmp_path: Path) -> None:
+    pages = {
+        "/from": redirect("/to"),
+        "/to": html(article("same", links=["/copy", "/moved"])),
+        "/copy": html(article("same", links=["/copy", "/moved"], frame="copy")),
+        "/moved": redirect("/there"),
+        "/there": html(article("another")),
+    }
+    with Site(pages) as site:
+        crawl = run_script(tmp_path, COPYING_SPIDER, site=site.url, paths=["/from"])
+        second = run_script(tmp_path, WALK, site=site.url, paths=["/moved"])
+    assert crawl.paths() == ["/to", "/there"]
+    assert [note["path"] for note in crawl.notes] == ["/copy"]
+    assert second.items[0]["verdict"] == "unchanged"

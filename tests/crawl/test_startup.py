@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import gc
-import logging
-import weakref
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from crawler_dedup import Config, Deduplicator
-from crawler_dedup.crawl.startup import refusal_logged
-from crawler_dedup.errors import ConfigError
 from tests.support import processes
 from tests.support.crawling import Crawl, Site, article, crawl_pages, html, run_scrapy
 from tests.support.projects import ADDON, PAGES, index_of, project
@@ -117,19 +112,6 @@ def test_an_error_of_another_middleware_keeps_its_traceback(tmp_path: Path) -> N
         done = run_scrapy(project(tmp_path, site, settings + failing), "crawl", "project")
     assert "Traceback" in done.stdout
     assert "KeyError: 'not ours'" in done.stdout
-
-
-def test_a_process_remembers_only_the_last_crawl_that_could_not_start(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(logging.getLogger("crawler_dedup.middleware"), "disabled", True)  # its records keep the error
-
-    def refuse() -> weakref.ref[ConfigError]:
-        with pytest.raises(ConfigError) as raised, refusal_logged():
-            raise ConfigError("a wrong setting")
-        return weakref.ref(raised.value)
-
-    refusals = [refuse() for _ in range(3)]
-    gc.collect()
-    assert [refusal() is None for refusal in refusals] == [True, True, False]
 
 
 def test_an_index_that_cannot_be_used_stops_the_crawl_and_keeps_its_pages(tmp_path: Path) -> None:

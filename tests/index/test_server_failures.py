@@ -205,13 +205,24 @@ _EMPTY = """
 """
 
 
-def test_a_run_lives_on_when_the_index_is_emptied(
-    address: ServerAddress, server: Server, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(runs, "BEAT_SECONDS", 3600)  # there is only the first sign of life
-    with Deduplicator.open(server.url(), CONFIG) as run, Deduplicator.open(server.url(), CONFIG) as other:
+_KEEPS = """
+    import sys
+    from crawler_dedup import Config, Deduplicator
+    from crawler_dedup.index.redis import runs
+    from tests.support.crawling import article
+
+    runs.BEAT_SECONDS = 3600  # there is only the first sign of life
+    run = Deduplicator.open(sys.argv[1], Config(tokenizer="bigrams"))
+    print("open", flush=True)
+    for line in sys.stdin:
+        print(run.check("http://a.example/1", article("x").encode()).verdict, flush=True)
+"""
+
+
+def test_a_run_lives_on_when_the_index_is_emptied(address: ServerAddress, server: Server) -> None:
+    with Deduplicator.open(server.url(), CONFIG) as run, running_program(_KEEPS, server.url()) as client:
         assert run_program(_EMPTY, server.url()) == (0, "", "")
-        assert other.check("http://a.example/1", article("x").encode()).verdict is Verdict.NEW
+        assert settle_in(client) == "new"
         assert check(run, 2) == "duplicate"
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import codecs
 import gc
 from collections.abc import Iterable, Iterator
-from contextlib import ExitStack
 from functools import _lru_cache_wrapper
 from pathlib import Path
 from typing import Any
@@ -16,20 +15,7 @@ from crawler_dedup import Config, Deduplicator, Verdict
 from crawler_dedup.signing import text
 from tests.support.crawling import Site, article, html
 from tests.support.hostile import Checker
-from tests.support.hostile_pages import (
-    ANY,
-    BINARY,
-    CHARSETS,
-    ENTITIES,
-    EXTERNAL,
-    LINKS,
-    PAGES,
-    SCRIPTS,
-    HostilePage,
-    chinese,
-    english,
-    traditional,
-)
+from tests.support.hostile_pages import ANY, EXTERNAL, PAGES, HostilePage, chinese, english, traditional
 
 URL = "http://example.com/"
 
@@ -68,33 +54,18 @@ def test_every_hostile_page_has_its_expected_verdict(checker: Checker, name: str
     assert_verdict(checker, name)
 
 
-@pytest.fixture(scope="module")
-def other_checkers() -> Iterator[dict[str, Checker]]:
-    configs: dict[str, dict[str, str]] = {name: {"tokenizer": name} for name in ("rjieba", "jieba")}
-    configs["trafilatura"] = {"tokenizer": "bigrams", "extractor": "trafilatura"}
-    with ExitStack() as stack:
-        yield {name: stack.enter_context(Checker(**config)) for name, config in configs.items()}
+@pytest.fixture(scope="module", params=["rjieba", pytest.param("jieba", marks=pytest.mark.slow)])
+def segmenting(request: pytest.FixtureRequest) -> Iterator[Checker]:
+    with Checker(tokenizer=request.param) as started:
+        yield started
 
 
 CHINESE = [page for name, page in PAGES.items() if {"Han", "GBK", "Big5"} & set(name.replace(",", "").split())]
 
 
 @pytest.mark.parametrize("name", names(CHINESE, without="MB"))
-@pytest.mark.parametrize("tokenizer", ["rjieba", pytest.param("jieba", marks=pytest.mark.slow)])
-def test_the_other_tokenizers_give_the_same_verdicts(
-    other_checkers: dict[str, Checker], tokenizer: str, name: str
-) -> None:
-    assert_verdict(other_checkers[tokenizer], name)
-
-
-# Where it has much to read, trafilatura takes longer than a test should.
-@pytest.mark.parametrize(
-    "name",
-    names(CHARSETS, BINARY, ENTITIES, LINKS, SCRIPTS, without="MB marks punycode 5,000 4,900 below queries dots"),
-)
-def test_trafilatura_also_gives_a_verdict(other_checkers: dict[str, Checker], name: str) -> None:
-    first, second = other_checkers["trafilatura"].check(name)["answers"]
-    assert second == ("unchanged" if first == "new" else first)
+def test_the_other_tokenizers_give_the_same_verdicts(segmenting: Checker, name: str) -> None:
+    assert_verdict(segmenting, name)
 
 
 # Limits are checked before the work

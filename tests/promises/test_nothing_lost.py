@@ -77,7 +77,7 @@ def _signer() -> Signer:
 def test_the_rules_agree_about_which_pages_are_covered() -> None:
     for new in CONTENTS:
         for kept in CONTENTS:
-            pair = Pair(signed(new, URLS[0]), signed(kept, URLS[1]), _signer().config.max_distance, _signer().scheme)
+            pair = Pair(signed(new, URLS[0]), signed(kept, URLS[1]), _signer().config, _signer().scheme)
             assert (table.compare(pair) is not None) == covers(kept, new)
 
 

@@ -107,6 +107,13 @@ def test_a_label_of_the_site_counts_where_the_kept_page_has_another_one(
         assert crawl.check("/play", after).verdict is Verdict.CHANGED
 
 
+def test_a_label_of_the_site_counts_where_the_kept_page_has_none(crawl: Crawl) -> None:
+    for number in range(2 * MIN_PAGES):
+        label, posts = "<p>Sold out</p>" * (number % 3 == 0), paragraphs(words(f"play {number}", 60))
+        assert crawl.check(f"/{number}", text(label, posts, name=f"Play {number}")).verdict is Verdict.NEW
+    assert check_two(crawl, text(SHORT), text("<p>Sold out</p>", SHORT))
+
+
 # Properties
 
 PARTS = st.lists(

@@ -134,7 +134,7 @@ def signed(body: str, url: str = "http://a.org/", signer: Signer = SIGNER) -> Si
 def covers(kept: str, new: str, signer: Signer = SIGNER, url: str = "http://b.org/") -> bool:
     """Return whether a kept page makes a new one a duplicate, which is on another host unless its *url* is given."""
     pages = signed(new, url, signer), signed(kept, signer=signer)
-    return compare(Pair(*pages, signer.config.max_distance, signer.scheme)) is not None
+    return compare(Pair(*pages, signer.config, signer.scheme)) is not None
 
 
 PARAGRAPHS = st.lists(st.booleans(), min_size=8, max_size=8)

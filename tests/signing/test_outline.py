@@ -35,8 +35,12 @@ def blocks(html: str) -> list[Block]:
     return read_outline(parse(html.encode())).blocks
 
 
+def texts_of(tree: HtmlElement) -> list[str]:
+    return [block.text for block in read_outline(tree).blocks]
+
+
 def texts(html: str) -> list[str]:
-    return [block.text for block in blocks(html)]
+    return texts_of(parse(html.encode()))
 
 
 def exactly(markup: str) -> HtmlElement:
@@ -53,14 +57,13 @@ def test_an_inline_element_does_not_split_a_block_and_every_other_one_is_a_block
     for tag in INLINE:
         assert texts(f"<p>un<{tag}>brok</{tag}>en line</p>") == ["unbroken line"]
     for tag in (*OWN_BLOCK, *LISTS, "center", "my-element", "unheardof", "button"):
-        blocks = read_outline(exactly(f"<div>a<{tag}>b</{tag}>c</div>")).blocks
-        assert [block.text for block in blocks] == ["a", "b", "c"], tag
+        assert texts_of(exactly(f"<div>a<{tag}>b</{tag}>c</div>")) == ["a", "b", "c"], tag
 
 
 def test_elements_that_are_not_text_are_skipped_with_their_content() -> None:
     for tag in HIDDEN:
         markup = f"<div>before <{tag}>hidden <b>deep</b><p>deeper</p></{tag}>after</div>"
-        assert [block.text for block in read_outline(exactly(markup)).blocks] == ["before after"], tag
+        assert texts_of(exactly(markup)) == ["before after"], tag
 
 
 TEXT = "What stands in the harbour house: ropes, blocks and cleats, and above all hemp. " * 3
@@ -72,19 +75,13 @@ SWALLOWING = ["aside", "button", "dialog", "menu", "nav", "noscript"]
 def test_an_element_that_contains_the_whole_page_by_mistake_is_read() -> None:
     for tag, part in product(SWALLOWING, ["<main></main>", "<article></article>", "<footer></footer>"]):
         tree = exactly(f"<div>menu</div><{tag}>{WHOLE_PAGE}{part}</{tag}>")
-        assert [block.text for block in read_outline(tree).blocks] == ["menu", "a", "Harbour", TEXT.strip()]
+        assert texts_of(tree) == ["menu", "a", "Harbour", TEXT.strip()]
 
 
 def test_what_follows_in_an_element_that_is_not_closed_is_read() -> None:
     for tag in "applet aside audio button canvas dialog menu nav object video".split():
-        tree = parse(
-            f"<body><h1>The old harbour house</h1><div><{tag}><h2>Ropes</h2><p>{TEXT * 3}</p></div></body>".encode()
-        )
-        assert [block.text for block in read_outline(tree).blocks] == [
-            "The old harbour house",
-            "Ropes",
-            (TEXT * 3).strip(),
-        ]
+        html = f"<body><h1>The old harbour house</h1><div><{tag}><h2>Ropes</h2><p>{TEXT * 3}</p></div></body>"
+        assert texts(html) == ["The old harbour house", "Ropes", (TEXT * 3).strip()]
 
 
 def test_an_element_that_has_no_content_in_html_is_empty_whichever_parser_reads_it() -> None:
@@ -99,24 +96,16 @@ def test_an_element_that_has_no_content_in_html_is_empty_whichever_parser_reads_
 def test_such_an_element_within_another_one_is_read() -> None:
     inner = f"<aside><h1>Harbour</h1><div>{TEXT}</div></aside>".replace("</aside>", "<footer></footer></aside>")
     tree = exactly(f"<nav><h1>Boats</h1><div>{TEXT}, {TEXT}</div><footer></footer>{inner}</nav>")
-    assert [block.text for block in read_outline(tree).blocks] == ["Boats", f"{TEXT}, {TEXT}".strip()]
+    assert texts_of(tree) == ["Boats", f"{TEXT}, {TEXT}".strip()]
     tree = exactly(f"<nav><h1>Boats</h1><div>{TEXT[:220]}</div><footer></footer>{inner}</nav>")
-    assert [block.text for block in read_outline(tree).blocks] == ["Boats", TEXT[:220].strip(), "Harbour", TEXT.strip()]
+    assert texts_of(tree) == ["Boats", TEXT[:220].strip(), "Harbour", TEXT.strip()]
 
 
 def test_an_element_that_contains_no_whole_page_or_less_than_the_rest_is_not_read() -> None:
-    for markup in [
-        f"<aside><section><h1>About me</h1><p>{TEXT * 3}</p></section></aside>",  # beside an application
-        f"<h2>The old harbour house</h2><aside><h2>About me</h2><p>{TEXT * 3}</p></aside><p>more</p>",
-        f"<h2>The old harbour house</h2><footer><h2>About me</h2><p>{TEXT * 3}</p></footer>",
-        f"<h2>The old harbour house</h2><aside><h2>About me</h2><p>{TEXT}</p></aside>",
-        f"<ul>{40 * LISTED}</ul><aside><h2>About me</h2><p>{TEXT * 3}</p></aside>",
-        f"<nav><p>{TEXT}</p><footer></footer></nav>",
-        "<noscript><h1>Harbour</h1><p>Switch scripts on.</p><footer></footer></noscript>",
-        f"<nav><h1>Harbour</h1><p><a href='/'>{TEXT}</a></p><main></main></nav>",
-        f"<nav><h1>Harbour</h1>{TEXT[:230]}<main></main></nav><p>{TEXT} {TEXT}</p>",
-    ]:
-        read = [block.text for block in read_outline(exactly(f"<p>text</p>{markup}")).blocks]
+    for markup in CASES["not_read"]:
+        read = texts_of(
+            exactly(f"<p>text</p>{markup}".format(text=TEXT, short=TEXT[:230], list=f"<ul>{40 * LISTED}</ul>"))
+        )
         assert read[0] == "text"
         assert not {"Harbour", "About me"} & {*read}
 
@@ -152,24 +141,9 @@ BEFORE_A_CARD = '<div>running text <a href="/x"><div>card</div></a> goes on</div
 
 
 def test_paragraphs_of_one_element_and_lines_of_one_list_belong_together() -> None:
-    for markup, expected in [
-        ("<div><h1>a</h1><p>b</p><h6>c</h6>d<p>e</p><blockquote>f</blockquote></div>", ["a b c d e f"]),
-        ("<div><p>a</p></div><div><p>b</p></div><section>c</section>", ["a", "b", "c"]),
-        ("<div><p>a</p><div>b</div><p>c</p></div>", ["a c", "b"]),
-        *(
-            (
-                f"<div>a<{tag}><x>b</x><x><p>c</p></x><x><div><section>d</section></div></x></{tag}>e</div>",
-                ["a e", "b c d"],
-            )
-            for tag in LISTS
-        ),
-        (
-            "<table><tr><td>a<table><tr><td>b</td><td>c</td></tr></table>d</td><td><ul><li>e</li></ul></td></tr></table>",
-            ["a d", "b c", "e"],
-        ),
-    ]:
+    for (markup, expected), tag in product(CASES["groups"], LISTS):
         texts_of_groups: dict[int, list[str]] = {}
-        for block in read_outline(exactly(markup)).blocks:
+        for block in read_outline(exactly(markup.format(list=tag))).blocks:
             texts_of_groups.setdefault(block.group, []).append(block.text)
         assert [" ".join(texts_of_group) for texts_of_group in texts_of_groups.values()] == expected
 
@@ -198,7 +172,7 @@ def test_the_deepest_page_within_the_limit_can_be_read() -> None:
     for tag in NESTED:
         tree = nested(tag, MAX_DEPTH)
         check_depth(tree)
-        assert [block.text for block in read_outline(tree).blocks] == ["deep words"]
+        assert texts_of(tree) == ["deep words"]
 
 
 def test_a_much_deeper_page_is_refused_before_pythons_recursion_limit() -> None:

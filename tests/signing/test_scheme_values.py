@@ -104,19 +104,6 @@ def test_values_and_keys_with_options_are_the_golden_ones(small: str) -> None:
         assert xxh3_64_hexdigest(summaries.encode()) == expected
 
 
-SIMHASHES = {
-    "": 0,
-    "lighthouse": 0xC518DB3D6562186A,
-    "honey honey from the tram depot tastes of lime": 0x4ED223524C61CC34,
-    "老茶馆又开门了 tea": 0x597B71CFA0511672,
-}
-
-
-def test_short_texts_have_the_golden_simhashes() -> None:
-    numbers = {raw: Signature(number) for raw, number in SIMHASHES.items()}
-    assert {raw: scheme_of("simhash").sign(text_of(raw)) for raw in SIMHASHES} == numbers
-
-
 def test_a_simhash_does_not_depend_on_the_slices_in_which_features_are_added(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = simhash(text_of(SAMPLES["both"]).features)
     for features_at_a_time in (1, 7, 100):

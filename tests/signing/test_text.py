@@ -90,10 +90,6 @@ def test_numbers_are_mixed_as_by_a_slow_reference_and_not_in_place(numbers: list
     assert given_.tolist() == numbers
 
 
-def test_a_mixed_number_is_the_published_one() -> None:
-    assert mix_bits(np.array([0, 1], dtype=np.uint64)).tolist() == [0, 0xB456BCFC34C2CB2C]
-
-
 @given(SAMPLES, WIDTHS, WIDTHS)
 def test_shingles_equal_those_of_a_slow_reference(raw: str, other_width: int, width: int) -> None:
     text = text_of(raw)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar, Self
 
@@ -235,8 +236,7 @@ class ValueScheme(Scheme):
         numbers, hits = np.unique(filed, return_counts=True)
         enough = hits >= (self.least_hits(signature.value) if signature.value else 1)
         numbers, hits = numbers[enough], hits[enough]
-        ranked: list[int] = numbers[np.argsort(-hits, kind="stable")].tolist()
-        return ranked
+        return [*numbers[np.argsort(-hits, kind="stable")].tolist()]
 
     def compare(self, new: Signature, kept: Signature) -> Agreement | None:
         return self._of_values(self.agree, new, kept)
@@ -252,20 +252,17 @@ class ValueScheme(Scheme):
             return Agreement(resemblance=1.0, coverage=1.0) if new == kept else None
         if any(signed.number != xxh3_64_intdigest(signed.value) for signed in (new, kept)):
             return None  # a damaged record agrees with nothing
-        try:
+        with suppress(ValueError):  # a forged record agrees with nothing either
             return compare(new.value, kept.value)
-        except ValueError:  # a forged record agrees with nothing either
-            return None
+        return None
 
     @staticmethod
     def _distinct(signature: Signature, keys_of: Callable[[bytes], Numbers]) -> Sequence[int]:
         if not signature.value:
             return [signature.number]
-        try:
-            keys: list[int] = sort_distinct(keys_of(signature.value)).tolist()
-        except ValueError:
-            return []
-        return keys
+        with suppress(ValueError):
+            return [*sort_distinct(keys_of(signature.value)).tolist()]
+        return []
 
 
 def _read(scheme: str, name: str, value: str, default: Any, allowed: str) -> Any:
