@@ -55,7 +55,7 @@ STAGES = (
 )
 
 
-_NO_THIN_PAGES = Rule("no thin pages", lambda pair: False if pair.are_thin else None, lambda _: "")
+_NO_THIN_PAGES = Rule("no thin pages", lambda pair: pair.are_thin, lambda _: "")
 """Two pages without any text are different until their blocks are compared."""
 
 

@@ -71,7 +71,7 @@ class Crawl:
 
     def __init__(self, location: Location, signer: Signer) -> None:
         self._server = ServerConnection(location) if isinstance(location, ServerAddress) else None
-        self._matcher = RuleMatcher(signer)
+        self._matcher = RuleMatcher(signer.config, signer.scheme)
         self.pages: Index = open_or_create_index(location, signer.spec, signer.libraries)
         self._run = self.pages.begin_run()
         self._context = RunContext(self._run.number, 60, clock=self._run.now)

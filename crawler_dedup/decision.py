@@ -13,9 +13,6 @@ from crawler_dedup.urls import text_without_credentials, without_credentials
 BEING_HANDLED = "similar page being handled"
 """Reason of an ``unchecked`` page: a similar page has passed, and it is not yet known whether it was handled."""
 
-NO_ANSWER = "no answer from the index"
-"""Reason of an ``unchecked`` page of a batch, if the index has answered for other pages of the batch only."""
-
 
 class Verdict(StrEnum):
     """The answer for one page: a string.

@@ -14,22 +14,27 @@ from types import TracebackType
 from crawler_dedup.config import Config
 from crawler_dedup.config.settings import default_scope, scope_of
 from crawler_dedup.decision import Decision, Match
+from crawler_dedup.errors import IndexGone, IndexUnusable
+from crawler_dedup.index.decider import RunContext
 from crawler_dedup.index.index import Index
 from crawler_dedup.index.location import Location, ServerAddress, find_location
 from crawler_dedup.index.opening import open_or_create_index, require_run
-from crawler_dedup.index.openrun import OpenRun
 from crawler_dedup.index.profiles import FrozenProfiles, ProfileCheck
 from crawler_dedup.index.runs import Run
 from crawler_dedup.pagetext import Format, OwnText, OwnTextJob, RepeatedBlocks
 from crawler_dedup.rules import table
 from crawler_dedup.rules.counts import can_read
-from crawler_dedup.rules.matcher import RuleMatcher, pair_of
+from crawler_dedup.rules.matcher import RuleMatcher
+from crawler_dedup.rules.pair import Pair
 from crawler_dedup.rules.sites import decode_profile, trim
 from crawler_dedup.signedpage import SignedPage, clean_identifier
 from crawler_dedup.signing.schemes import SimHash
 from crawler_dedup.signing.segmentation import with_tokenizer_of_index
 from crawler_dedup.signing.signer import Signer
 from crawler_dedup.system.callbacks import Advance, ignore_progress
+from crawler_dedup.system.logs import logger_without_credentials
+
+logger = logger_without_credentials(__name__)
 
 
 class Deduplicator:
@@ -44,6 +49,9 @@ class Deduplicator:
 
     Attributes:
         signer: signs the pages.
+        index: the open index.
+        has_emptied_index: whether this run has emptied the index.
+        lock_file: path of the file that another process keeps locked while the run lasts; ``""`` if this one keeps it alive.
 
     >>> body = b"<p>" + b" ".join(b"word%d" % number for number in range(40))
     >>> with Deduplicator.open("index") as deduplicator:
@@ -58,20 +66,34 @@ class Deduplicator:
         location: Location,
         signer: Signer,
         profiles: FrozenProfiles | None = None,
-        begin_run: Callable[[Index], Run] = lambda index: index.begin_run(),
+        begin_run: Callable[[Index], Run] = Index.begin_run,
         claims: Iterator[int] | None = None,
     ) -> None:
         """Use :meth:`open`."""
         self.signer = signer
         self._profile_check = ProfileCheck(profiles or FrozenProfiles({}))
-        self._matcher = RuleMatcher(signer)
+        self._matcher = RuleMatcher(signer.config, signer.scheme)
         self._closed = False
         self._stored_until: float | None = None
         config = signer.config
-        store = open_or_create_index(
+        self.index = open_or_create_index(
             location, signer.spec, signer.libraries, map_size=config.map_size, fresh=config.fresh, frozen=profiles
         )
-        self._opened = OpenRun(store, config, claims or count(1), lambda: self._stored_until, begin_run)
+        try:
+            # It is not empty if another crawl of this process uses it.
+            self.has_emptied_index = config.fresh and not len(self.index)
+            self._run = begin_run(self.index)
+        except BaseException:
+            self.index.close()
+            raise
+        self.lock_file = self._run.lock_file
+        run, now = self._run.number, self._run.now
+        self._context = RunContext.of(config, run=run, clock=now, stored_until=self._find_stored_until)
+        self._claiming = replace(self._context, next_claim=(claims or count(1)).__next__)
+
+    def _find_stored_until(self) -> int | None:
+        moment = self._stored_until  # read once: the event loop changes it, and this is the writing thread
+        return None if moment is None else self._run.time_of(moment)
 
     @classmethod
     def open(
@@ -132,24 +154,9 @@ class Deduplicator:
         return with_tokenizer_of_index(config, open_with)
 
     @property
-    def index(self) -> Index:
-        """The open index."""
-        return self._opened.store
-
-    @property
     def run(self) -> int:
         """Number of this run, which the records of the pages that it files contain."""
-        return self._opened.context.run
-
-    @property
-    def lock_file(self) -> str:
-        """Path of the file that another process keeps locked while the run lasts; ``""`` if this one keeps it alive."""
-        return self._opened.run.lock_file
-
-    @property
-    def has_emptied_index(self) -> bool:
-        """Whether this run has emptied the index."""
-        return self._opened.is_emptied
+        return self._run.number
 
     @property
     def scheme_description(self) -> str:
@@ -214,7 +221,7 @@ class Deduplicator:
 
     def repeated_blocks(self, url: str, scope: str) -> RepeatedBlocks:
         """Return what the site of an address repeats, as far as it is known now. Raises :class:`IndexUnusable`."""
-        snapshot = self._opened.store.latest_snapshot(clean_identifier(scope), url)
+        snapshot = self.index.latest_snapshot(clean_identifier(scope), url)
         return RepeatedBlocks(snapshot.number, decode_profile(snapshot.content).packed_common)
 
     def check(
@@ -228,7 +235,7 @@ class Deduplicator:
 
         Each page is also compared with those before it. A large batch takes several transactions.
         """
-        at_once = self._opened.store.changed_at_once
+        at_once = self.index.changed_at_once
         offers = [self.submit(batch[at : at + at_once]) for at in range(0, len(batch), at_once)]
         return [decision for offer in offers for decision in offer.result()]
 
@@ -251,24 +258,22 @@ class Deduplicator:
                 ``None``: as ``Config.action`` says.
         """
         self._profile_check.add(batch)
-        opened = self._opened
-        context = opened.claiming if claim else opened.context
+        context = self._claiming if claim else self._context
         if is_dry is not None and is_dry != context.is_dry:
             context = replace(context, is_dry=is_dry)
         clean = {key: clean_identifier(alias) for key, alias in (aliases or {}).items()}
-        return opened.store.offer(batch, self._matcher, context, aliases=clean)
+        return self.index.offer(batch, self._matcher, context, aliases=clean)
 
     def compare(self, new: SignedPage, kept: SignedPage) -> Match | None:
         """Return the match if *kept* covers *new* by the rules of a crawl, without site profiles; else ``None``."""
-        return table.compare(pair_of(self.signer.config, self.signer.scheme, new, trim(kept)))
+        return table.compare(Pair(new, trim(kept), self.signer.config, self.signer.scheme))
 
     def end_claim(self, decision: Decision, *, settled: bool, urgent: bool = False) -> Future[bool]:
         """Settle or release the claim of *decision* without waiting.
 
         Unless *urgent*, it is written a moment later, with other changes. The result is that of :meth:`settle`.
         """
-        opened = self._opened
-        return opened.store.end_claim(decision, self._matcher, opened.context, settled=settled, urgent=urgent)
+        return self.index.end_claim(decision, self._matcher, self._context, settled=settled, urgent=urgent)
 
     @contextmanager
     def handling(self, decision: Decision) -> Iterator[None]:
@@ -312,16 +317,11 @@ class Deduplicator:
 
         Such pages represent nothing even before this call. *advance* is called with the number of pages that were read.
         """
-        return self._opened.store.tidy(self._matcher, self._opened.context.max_age, advance)
-
-    @property
-    def stored_bytes(self) -> int | None:
-        """Size of the index on disk, in bytes; ``None`` if it is on a server."""
-        return self._opened.store.stored_bytes
+        return self.index.tidy(self._matcher, self._context.max_age, advance)
 
     def __len__(self) -> int:
         """Return the number of kept pages."""
-        return len(self._opened.store)
+        return len(self.index)
 
     def __bool__(self) -> bool:
         """Return ``True``, also for an empty index."""
@@ -339,7 +339,19 @@ class Deduplicator:
             return
         self._closed = True
         self._profile_check.finish()
-        self._opened.end(all_stored=all_stored, finished=finished)
+        try:
+            if all_stored and self._run.is_held:
+                self.index.end_run(self._context, finished=finished)
+        except IndexGone:
+            pass  # and with it all that the run has settled
+        except IndexUnusable as error:
+            logger.warning(
+                "The end of the run could not be recorded: the next crawl may store its last pages a second time (%s)",
+                error,
+            )
+        finally:
+            self.index.close()
+            self._run.release(is_over=all_stored)
 
     def __enter__(self) -> Deduplicator:
         return self

@@ -9,7 +9,7 @@ from scrapy.exceptions import IgnoreRequest
 from scrapy.http import Request, Response
 
 from crawler_dedup.config import Config
-from crawler_dedup.crawl.browserpages import BrowserPages
+from crawler_dedup.crawl.browserpages import META_PAGE, BrowserPages
 from crawler_dedup.crawl.checker import Checker
 from crawler_dedup.crawl.compat import is_asyncio_available
 from crawler_dedup.crawl.gate import Gate
@@ -89,12 +89,7 @@ class DedupMiddleware:
             raise IgnoreRequest("This crawl has already requested the restored page.")
         return await self.session.restorations.read_stored(request)
 
-    async def process_response(
-        self,
-        request: Request,
-        response: Response,
-        spider: Spider | None = None,  # noqa: ARG002
-    ) -> Response:
+    async def process_response(self, request: Request, response: Response, spider: Spider | None = None) -> Response:  # noqa: ARG002
         """Pass *response*, or raise :class:`~crawler_dedup.NearDuplicate` if its page is dropped and not followed."""
         checked = await self._checker.check(request, response)
         if META_RESTORED in request.meta:
@@ -115,7 +110,8 @@ class DedupMiddleware:
         if checked.follows:
             self.session.followed.add(request)
             return response
-        await self._browser_pages.close(request, self.session.monitor)
+        if META_PAGE in request.meta:
+            await self._browser_pages.close(request, self.session.monitor)
         raise NearDuplicate(checked.decision)
 
 

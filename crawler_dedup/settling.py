@@ -14,14 +14,8 @@ from weakref import WeakKeyDictionary
 from scrapy import Spider, signals
 from scrapy.http import Request, Response
 
+from crawler_dedup.crawl import gate
 from crawler_dedup.crawl.claims import Claim
-from crawler_dedup.crawl.gate import (
-    META_INHERITED,
-    META_REDIRECTIONS,
-    META_REPEATED,
-    first_address,
-    mark_inherited_redirections,
-)
 from crawler_dedup.crawl.monitor import Monitor
 from crawler_dedup.crawl.restorations import META_RESTORED
 from crawler_dedup.crawl.signals import META_DECISION, page_handled
@@ -33,7 +27,7 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
 _META_RETRIES = "retry_times"
-_MARKS = frozenset((_META_RETRIES, META_REDIRECTIONS, META_INHERITED, META_RESTORED))
+_MARKS = frozenset((_META_RETRIES, gate.META_REDIRECTIONS, gate.META_INHERITED, META_RESTORED))
 """A request with one of these keys in its ``meta`` may be a repetition, or has a mark to note or remove."""
 
 
@@ -47,29 +41,28 @@ def is_repetition(output: Request, response: Response, crawler: Crawler) -> bool
     if page is None:
         return False
     asks_again = _retries(output) > _retries(page) or (
-        output.dont_filter and _key(output, crawler) in _keys(page, crawler)
+        output.dont_filter and gate.fingerprint_of(output, crawler) in _keys(page, crawler)
     )
     if asks_again:
-        output.meta[META_REPEATED] = _key(output, crawler)
+        output.meta[gate.META_REPEATED] = gate.fingerprint_of(output, crawler)
     return asks_again
 
 
 def was_repeated(response: Response, crawler: Crawler) -> bool:
     """Return whether *response* answers a request that :func:`is_repetition` has marked."""
     page = response.request
-    mark = None if page is None else page.meta.get(META_REPEATED)
     # Requests whose meta is a copy of the page's have another address.
-    return page is not None and mark is not None and mark in _keys(page, crawler)
+    return (
+        page is not None and gate.META_REPEATED in page.meta and page.meta[gate.META_REPEATED] in _keys(page, crawler)
+    )
 
 
 def _keys(page: Request, crawler: Crawler) -> set[str]:
     """Return the fingerprints of *page* and of the address that redirected to it, if one did."""
-    first = first_address(page)
-    return {_key(request, crawler) for request in ((page, page.replace(url=first)) if first else (page,))}
-
-
-def _key(request: Request, crawler: Crawler) -> str:
-    return crawler.request_fingerprinter.fingerprint(request).hex()
+    first = gate.first_address(page)
+    return {
+        gate.fingerprint_of(request, crawler) for request in ((page, page.replace(url=first)) if first else (page,))
+    }
 
 
 def _retries(request: Request) -> int:
@@ -143,8 +136,7 @@ class SettlingMiddleware:
 
     def __init__(self, crawler: Crawler) -> None:
         self.crawler = crawler
-        self._config = config_of(crawler)
-        self._mode = self._config.settle
+        self._mode = config_of(crawler).settle
         self._handlings: WeakKeyDictionary[Response, _Handling] = WeakKeyDictionary()
 
     @classmethod
@@ -172,8 +164,8 @@ class SettlingMiddleware:
             return
         filtering = self.crawler.get_downloader_middleware(DedupMiddleware)
         if filtering is not None:
-            claim = filtering.session.claims.begin(response.request, decision)
             session = filtering.session
+            claim = session.claims.begin(response.request, decision)
             self._handlings[response] = _Handling(claim, session.monitor, response.request in session.followed)
 
     async def process_spider_output_async(
@@ -210,7 +202,7 @@ class SettlingMiddleware:
         """Count an *output* of a callback, and return whether to pass it on to the engine."""
         if isinstance(output, Request):
             if output.dont_filter or not _MARKS.isdisjoint(output.meta):  # not so for nearly all links
-                mark_inherited_redirections(output)
+                gate.mark_inherited_redirections(output)
                 if handling is not None and is_repetition(output, response, self.crawler):
                     handling.outcome = replace(handling.outcome, asked_again=True)
                 else:
@@ -239,12 +231,7 @@ class SettlingMiddleware:
         if not handling.open_outputs:
             self._callback_ended(response, succeeded=True)
 
-    def process_spider_exception(
-        self,
-        response: Response,
-        exception: Exception,  # noqa: ARG002
-        spider: Spider | None = None,  # noqa: ARG002
-    ) -> None:
+    def process_spider_exception(self, response: Response, exception: Exception, spider: Spider | None = None) -> None:  # noqa: ARG002
         """Note that a callback has failed: this middleware is the outermost, and no other has handled *exception*."""
         self._callback_ended(response, succeeded=False)
 

@@ -131,7 +131,7 @@ def find_duplicates(
         require_same_spec("The DataFrame", spec, signer.spec)
     rows = signed.select(_ROW, f"{SIGNED}.*")
     known = FrozenProfiles.of(learn_sites(rows)) if profiles is None else profiles
-    matcher = RememberingMatcher(signer)
+    matcher = RememberingMatcher(signer.config, signer.scheme)
     decided = _decide_rows(rows, _group_rows(rows, matcher, known), matcher, known, order)
     verdict = F.when(F.col("kind") == UNSIGNED, str(Verdict.UNCHECKED)).otherwise(str(Verdict.NEW))
     return (

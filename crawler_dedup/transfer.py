@@ -104,43 +104,41 @@ class Export:
     def records(self) -> Iterator[Record]:
         """Yield the records of the pages, in ascending order of their numbers in the index."""
         count = 0
-        for part, value in self._parts():
-            if part == _PAGES:
-                count += 1
-                try:
-                    yield records.decode(value)
-                except msgspec.DecodeError as error:
-                    raise self.error(f"a record is damaged ({error})") from error
+        for value in self._values_in(_PAGES):
+            count += 1
+            try:
+                yield records.decode(value)
+            except msgspec.DecodeError as error:
+                raise self.error(f"a record is damaged ({error})") from error
         if count != self._total:
             raise self.error(f"it has {count:,} records, and should have {self._total:,}")
 
     def sites(self, is_readable: SiteCheck = lambda _: True) -> Iterator[StoredSite]:
         """Yield what was known about the sites of the pages. By default its content is not checked."""
-        for part, value in self._parts():
-            if part == _SITES:
-                site = self._decode(value, StoredSite, "what is known of a site")
-                if not is_readable(site):
-                    raise self.error("the profile of a site is damaged")
-                yield site
+        for value in self._values_in(_SITES):
+            site = self._decode(value, StoredSite, "what is known of a site")
+            if not is_readable(site):
+                raise self.error("the profile of a site is damaged")
+            yield site
 
     def overrides(self) -> Iterator[Override]:
         """Yield the overrides."""
-        for part, value in self._parts():
-            if part == _OVERRIDES:
-                override = self._decode(value, Override, "an override")
-                try:
-                    checked = make_override(override.kind, override.urls, override.since)
-                except ValueError as error:
-                    raise self.error(f"an override is damaged ({error})") from error
-                yield msgspec.structs.replace(checked, restorations=override.restorations)
+        for value in self._values_in(_OVERRIDES):
+            override = self._decode(value, Override, "an override")
+            try:
+                checked = make_override(override.kind, override.urls, override.since)
+            except ValueError as error:
+                raise self.error(f"an override is damaged ({error})") from error
+            yield msgspec.structs.replace(checked, restorations=override.restorations)
 
-    def _parts(self) -> Iterator[tuple[int, bytes]]:
-        """Yield the values after the header, and for each the number of its part: each part begins with an empty value."""
+    def _values_in(self, wanted: int) -> Iterator[bytes]:
+        """Yield the values of a part of the export, and check that there are all parts: each begins with an empty value."""
         values, part = self._values(), _PAGES
         next(values)
         for value in values:
             if value:
-                yield part, value
+                if part == wanted:
+                    yield value
             elif part == _OVERRIDES:
                 raise self.error("it is damaged")
             else:

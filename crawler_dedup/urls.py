@@ -160,7 +160,8 @@ def site_of(url: str) -> str:
 def registered_domain(url: str) -> str:
     """Return the registered domain of an address (``example.co.uk``), in lower case; its host if it has none."""
     parts = _domain_splitter()(url)
-    return str(parts.top_domain_under_public_suffix or parts.fqdn or parts.domain).lower()
+    host = ".".join(filter(None, (parts.subdomain, parts.domain, parts.suffix)))
+    return str(parts.top_domain_under_public_suffix or host).lower()
 
 
 @cache

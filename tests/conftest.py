@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import multiprocessing
 import os
 import shutil
 import signal
@@ -97,6 +98,14 @@ def deduplicator(tmp_path: Path) -> Iterator[Deduplicator]:
 
 
 @pytest.fixture
+def forked_workers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fork the processes that work for this one from a process that has imported what they need."""
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload([f"crawler_dedup.{name}" for name in ("cli.index", "cli.works", "batch.sign")])
+    monkeypatch.setattr("crawler_dedup.system.processes.get_context", lambda _: context)
+
+
+@pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
     """Yield a file system of 4 MB."""
     with disks.mounted(tmp_path / "disk") as folder:
@@ -114,10 +123,7 @@ def pytest_sessionfinish() -> None:
 @pytest.fixture(scope="session")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """Yield a server for all tests: they use indexes of different names, or empty it. It seems to have run for long."""
-    with (
-        pytest.MonkeyPatch.context() as patch,
-        servers.serving(tmp_path_factory.mktemp("server")) as running,
-    ):
+    with pytest.MonkeyPatch.context() as patch, servers.serving(tmp_path_factory.mktemp("server")) as running:
         patch.setattr("crawler_dedup.index.redis.runs.RENEWAL_SECONDS", 0)
         yield running
 

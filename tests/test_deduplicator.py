@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
 
@@ -30,13 +31,6 @@ def test_a_page_is_new_unchanged_or_changed_and_its_copy_is_a_duplicate(deduplic
     assert len(deduplicator) == 2
 
 
-def test_keys_and_scopes_can_be_given(deduplicator: Deduplicator) -> None:
-    body = article("x").encode()
-    assert deduplicator.check("http://a/1", body, key="one", scope="s").verdict is Verdict.NEW
-    assert deduplicator.check("http://a/1?moved", body, key="one", scope="s").verdict is Verdict.UNCHANGED
-    assert deduplicator.check("http://a/1", body, key="one", scope="t").verdict is Verdict.NEW
-
-
 @pytest.mark.parametrize(
     ("scope", "named"),
     [("spider", "global"), ("global", "global"), ("domain", "domain example.org"), ("language", "language ?")],
@@ -59,15 +53,14 @@ def test_a_scope_that_only_a_crawl_can_find_has_to_be_given(tmp_path: Path, scop
 def test_a_large_batch_is_decided_in_several_transactions(
     deduplicator: Deduplicator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    store, sizes = deduplicator.index, list[int]()
-    offer = store.offer
+    submit, sizes = deduplicator.submit, list[int]()
 
-    def note_size(pages: Sequence[SignedPage], *args: Any, **options: Any) -> Any:
+    def note_size(pages: Sequence[SignedPage]) -> Future[list[Decision]]:
         sizes.append(len(pages))
-        return offer(pages, *args, **options)
+        return submit(pages)
 
-    monkeypatch.setattr(store, "offer", note_size)
-    monkeypatch.setattr(type(store), "changed_at_once", 2)
+    monkeypatch.setattr(deduplicator, "submit", note_size)
+    monkeypatch.setattr(type(deduplicator.index), "changed_at_once", 2)
     pages = [deduplicator.sign(f"http://a/{number}", article(number % 3).encode()) for number in range(5)]
     verdicts = [decision.verdict for decision in deduplicator.decide(pages)]
     assert (verdicts, sizes) == ([Verdict.NEW] * 3 + [Verdict.DUPLICATE] * 2, [2, 2, 1])

@@ -1,4 +1,4 @@
-"""The figures in the pages are those that benchmarks have written to docs/figures."""
+"""The figures in the pages are those that benchmarks have written to docs/figures; their pictures are up to date."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.processes import ROOT
+from tests.support.versions import HAS_TODAYS_TABLES
 
 FILES = sorted((ROOT / "docs" / "figures").glob("*.json"))
 
@@ -33,7 +34,7 @@ def test_the_pages_show_the_figures_that_were_measured() -> None:
         ("docs/explanation/measured.md", r"(kB a page -->)\d", r"\g<1>99"),
         ("docs/explanation/measured.md", r"(\| all pairs \| )\d", r"\g<1>99"),
         ("README.md", r"(0 of )\d", r"\g<1>99"),
-        ("README.md", "recorded at sight", "recorded early"),
+        ("README.md", "recorded before stored", "recorded early"),
     ],
     ids=["in a sentence", "in a table", "in the README", "the sentence itself"],
 )
@@ -45,7 +46,7 @@ def test_another_figure_or_sentence_in_a_page_is_noticed(page: str, old: str, ne
     (tmp_path / page).write_text(changed, encoding="utf-8")
     done = check(tmp_path)
     assert done.returncode == 1
-    assert ("recorded at sight" if new == "recorded early" else page) in done.stderr
+    assert ("recorded before stored" if new == "recorded early" else page) in done.stderr
 
 
 def test_a_file_says_how_its_figures_were_measured() -> None:
@@ -86,3 +87,29 @@ def test_measured_numbers_have_markers(folder: str) -> None:
     dated = {"decisions.md"}  # which says that its figures are those of the day of the decision
     pages = {page: page.read_text(encoding="utf-8") for page in (ROOT / "docs" / folder).glob("*.md")}
     assert {page.name: found for page, text in pages.items() if (found := find_unmarked(text))}.keys() <= dated
+
+
+# The pictures of a terminal
+
+PICTURES = sorted(ROOT.glob("docs/*.svg"))
+
+
+@pytest.mark.skipif(not HAS_TODAYS_TABLES, reason="Rich before 14.3 gives columns other widths")
+def test_the_picture_of_the_demo_is_up_to_date() -> None:
+    program = [sys.executable, str(ROOT / "docs/pictures.py"), "--check", "demo"]
+    done = subprocess.run(program, cwd=ROOT, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_a_picture_loads_nothing_from_elsewhere() -> None:
+    for picture in PICTURES:
+        svg = picture.read_text(encoding="utf-8")
+        assert re.findall(r"(?:[\"']|url\()(https?://[^\s\"')<]+)", svg) == ["http://www.w3.org/2000/svg"]
+        assert "<script" not in svg
+
+
+def test_every_picture_is_made_by_the_program() -> None:
+    source = (ROOT / "docs/pictures.py").read_text(encoding="utf-8")
+    assert PICTURES
+    for picture in PICTURES:
+        assert f'"{picture.stem}":' in source

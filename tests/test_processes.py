@@ -43,31 +43,26 @@ with open("found.json", "w") as file:
         "filters of warnings": list(map(str, warnings.filters)),
     }, file)
 """
-KINDS = {"code": ["-c", SURROUNDINGS], "module": ["-m", "surroundings"], "file": ["surroundings.py"]}
+CODE = ["-c", SURROUNDINGS]
 
 
-@pytest.mark.parametrize("new_session", [False, True])
-@pytest.mark.parametrize("kind", KINDS)
-def test_a_forked_program_sees_what_a_fresh_one_sees(tmp_path: Path, kind: str, new_session: bool) -> None:
-    environment = {"PYTHONPATH": str(processes.ROOT), "ONE": "more"}
+@pytest.mark.parametrize(
+    ("arguments", "new_session", "variables"),
+    [
+        (["-m", "surroundings"], False, {"PYTHONPATH": f"{processes.ROOT}:elsewhere", "ONE": "more"}),
+        (["surroundings.py"], True, {"PYTHONPATH": str(processes.ROOT)}),
+        *((CODE, False, {name: "1"}) for name in ("PYTHONOPTIMIZE", "PYTHONUNBUFFERED", "PYTHONDONTWRITEBYTECODE")),
+        (CODE, False, {"PYTHONUTF8": "0"}),
+    ],
+)
+def test_a_forked_program_sees_what_a_fresh_one_sees(
+    tmp_path: Path, arguments: Sequence[str], new_session: bool, variables: Mapping[str, str]
+) -> None:
     fresh, forked = (
-        surroundings(tmp_path, KINDS[kind], environment, fresh=fresh, start_new_session=new_session)
+        surroundings(tmp_path, arguments, variables, fresh=fresh, start_new_session=new_session)
         for fresh in (True, False)
     )
     assert forked == fresh
-
-
-def test_a_forked_program_follows_the_variables_of_the_interpreter(tmp_path: Path) -> None:
-    for environment in [
-        {},
-        {"PYTHONPATH": f"{processes.ROOT}:elsewhere"},
-        {"PYTHONOPTIMIZE": "1"},
-        {"PYTHONUTF8": "0"},
-        {"PYTHONUNBUFFERED": "1"},
-        {"PYTHONDONTWRITEBYTECODE": "1"},
-    ]:
-        fresh, forked = (surroundings(tmp_path, KINDS["code"], environment, fresh=fresh) for fresh in (True, False))
-        assert forked == fresh
 
 
 def surroundings(

@@ -23,21 +23,16 @@ from tests.support.examples import examples
 EXAMPLES = examples(200)
 
 INNOCENT = (
-    "https://example.com/@user/post",
     "https://example.com/a//b@c",
-    "https://example.com/a:b@c",
     "https://example.com/maps/@52.5,13.4,15z/data=!3m1!4b1",
-    "https://example.com/?mail=me@x.org&time=12:30",
     "https://example.com?time=12:30&mail=me@x.org",
     "https://example.com/#time=12:30@x",
     "https://example.com/share?url=http://x.org&via=@me",
     "https://example.com/share?urls=http://x.org,http://y.org/@me",
     "https://example.com/share?app=player://track:12&via=@me",
-    "https://example.com/share?next=https%3A%2F%2Fx.org%2F%40user",
     "https://example.com/share?next=https%253A%252F%252Fx.org%252F%2540user",
     "https://web.example.com/web/2020/https://example.com/@user/post",
     "http://host:65535/p@x",
-    "http://[2001:db8::1]:8080/@x",
     "http://@example.com/",
     "http:\\\\example.com\\@user",
     "file:///me@x/a",
@@ -46,7 +41,6 @@ INNOCENT = (
     "git@example.com:group/project",
     "javascript:f(@x)",
     "me@x.org",
-    "article 7",
     "@",
     "",
 )
@@ -252,6 +246,8 @@ def test_a_registered_domain_does_not_depend_on_how_the_host_is_written() -> Non
         ("http://www.example.co.uk:8080/path", "example.co.uk"),
         ("HTTP://News.Example.COM/", "example.com"),
         ("http://LOCALHOST/", "localhost"),
+        ("http://Wiki.Intranet/", "wiki.intranet"),  # nothing says that both hosts of this suffix have one owner
+        ("http://co.uk/", "co.uk"),
         ("http://192.0.2.1/", "192.0.2.1"),
         ("http://[::1", "["),
         ("", ""),

@@ -22,7 +22,6 @@ from crawler_dedup.index.records import Record
 from crawler_dedup.index.transaction import Transaction
 from crawler_dedup.rules.matcher import RuleMatcher
 from crawler_dedup.signedpage import SignedPage
-from crawler_dedup.signing.schemes import Scheme
 
 _NO_PLACE = -1
 _NO_ROWS = np.empty(0, dtype=np.int64)
@@ -61,11 +60,6 @@ class RememberingMatcher(RuleMatcher):
     """Remembers the kept page of the last decision."""
 
     kept: SignedPage | None = None
-
-    @property
-    def scheme(self) -> Scheme:
-        """The scheme of the signatures."""
-        return self._scheme
 
     def choose(
         self, new: SignedPage, kept: Iterable[SignedPage], snapshot_of: Callable[[SignedPage], Snapshot]

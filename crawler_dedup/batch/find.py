@@ -118,7 +118,7 @@ def find_duplicates(
         learn_profiles(rows, profiles, header, existing.known_sites, start("learning sites", None))
     frozen = read_profiles(profiles, collection.header.spec, can_read)
     check_profiles(frozen, collection, count)
-    matcher = RememberingMatcher(signer)
+    matcher = RememberingMatcher(signer.config, signer.scheme)
     candidates = find_candidates(
         rows, existing, signer.scheme, matcher, frozen, free, start("finding neighbours", None)
     )

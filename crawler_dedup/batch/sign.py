@@ -23,7 +23,7 @@ from crawler_dedup.batch.collection import (
     read_receipt,
     write_json,
 )
-from crawler_dedup.batch.formats import find_format, format_of, module_of
+from crawler_dedup.batch.formats import SUFFIXES, find_format, format_of, module_of
 from crawler_dedup.batch.formats.records import DEFAULT_COLUMNS, Columns, InputPage
 from crawler_dedup.batch.shard import columns_of, write_shard
 from crawler_dedup.config import Config
@@ -129,7 +129,7 @@ def find_files(inputs: Sequence[Path]) -> list[Path]:
         file for path in inputs for file in (sorted(filter(find_format, _walk(path))) if path.is_dir() else [path])
     ]
     if not files:
-        raise DedupError(f"{', '.join(map(str, inputs))}: there is no file to read.")
+        raise DedupError(f"{', '.join(map(str, inputs))}: there is no file to read ({', '.join(SUFFIXES)}).")
     return list(dict.fromkeys(path.resolve() for path in files))
 
 

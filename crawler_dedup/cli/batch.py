@@ -95,7 +95,7 @@ _FINDING = {
         metavar="NAME",
         type=click.Choice([f"{sign}{order}" for order in ("time", "size", "chars") for sign in ("", "-")]),
         help="Which of several near-duplicates is kept: the first by time, size (bytes) or chars (characters of the main"
-        " text); with -, the last: -size keeps the largest.  [default: the first of the inputs]",
+        " text); with -, the last: size keeps the smallest, -size the largest.  [default: the first of the inputs]",
     ),
     "profiles": click.option(
         "--profiles",

@@ -62,7 +62,7 @@ def demo() -> None:
 @click.argument("urls", metavar="[URL]...", nargs=-1)
 @feed_options
 @click.option("--dry-run", is_flag=True, help="Drop nothing; record what would be dropped (`drops` lists it).")
-@click.option("--max-pages", type=click.IntRange(min=1), metavar="N", help="Stop after N kept pages.")
+@click.option("--max-pages", type=click.IntRange(min=1), metavar="N", help="Stop after N pages that passed.")
 @click.option(
     "--allow",
     multiple=True,

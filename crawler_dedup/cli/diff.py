@@ -22,7 +22,7 @@ def print_side_by_side(
     """
     if not (new.strip() or kept.strip()):
         console.print(
-            "Neither page has a main text; pages that only list links have none. Open both in a browser.",
+            "Neither page has a main text; pages that only list links have none.",
             soft_wrap=True,
         )
         return

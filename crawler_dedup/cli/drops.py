@@ -161,7 +161,7 @@ def _print_summary(selected: SelectedDrops, size: int) -> None:
         counts, total = selected.count_by(name, most)
         if total > len(counts):
             console.print(f"The {len(counts):,} of {total:,} {noun} with the most duplicates:")
-        table = make_table(name, right=("duplicates", "share"))
+        table = make_table(name.replace("duplicate_of", "kept page"), right=("duplicates", "share"))
         for value, number in counts:
             table.add_row(Text(printable(value) or "(none)"), f"{number:,}", f"{number / selected.drops:.1%}")
         console.print(table)
@@ -217,7 +217,7 @@ def groups(*, json: bool, options: TargetOptions) -> None:
     \b
     Examples:
       crawler-dedup groups
-      crawler-dedup groups --jsonl > groups.jsonl
+      crawler-dedup groups --json > groups.jsonl
     """
     from crawler_dedup.index.opening import open_index  # noqa: PLC0415  (loads numpy)
     from crawler_dedup.inspection.droptable import DropTable  # noqa: PLC0415

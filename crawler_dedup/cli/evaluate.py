@@ -52,9 +52,6 @@ def evaluate(folder: Path | None, settings: Sequence[str], jobs: int, errors: in
       docs.jsonl   {"id": "1", "url": "https://example.org/1", "html": "1.html"}
       pairs.jsonl  {"id_a": "1", "id_b": "2", "label": 1}
 
-    With --json, the output is not one JSON document: each line is a separate object, whose field "type" says whether it
-    contains the settings, a row of a table, or a pair with a wrong decision.
-
     \b
     Examples:
       crawler-dedup evaluate labelled

@@ -101,7 +101,7 @@ def _table(fields: Mapping[str, Any], scopes: Sequence[tuple[str, int]], runs: S
         if entries:
             table.add_row("bytes per page", f"{stored_bytes / entries:,.0f}")
     table.add_row("pages not handled yet", f"{fields['open_claims']:,}")
-    sites = f"{fields['sites']:,}, {fields['known_sites']:,} of them with a snapshot; {decimal(fields['site_bytes'])}"
+    sites = f"{fields['sites']:,}, {fields['known_sites']:,} of them known; {decimal(fields['site_bytes'])}"
     table.add_row("sites", sites)
     table.add_section()
     for scope, number in scopes[:_MAX_ROWS]:
@@ -155,7 +155,7 @@ def _verify(directory: Path) -> list[str]:
     """Return messages about the damage of an index."""
     try:
         with closing(DirectoryIndex.attach(directory)) as opened, progress_bars() as start:
-            show = start("verifying", opening.count_entries(opened))
+            show = start("verifying", _count_entries(opened))
 
             def advance(entries: int) -> None:
                 raise_if_stopped()
@@ -225,7 +225,7 @@ def export_(file: Path, index: Location | None) -> None:
         written = transfer.export_index(
             opened,
             file,
-            start("exporting", opening.count_entries(opened)),
+            start("exporting", _count_entries(opened)),
             count_unreadable=unreadable.append,
             is_readable=can_read,
         )
@@ -256,3 +256,11 @@ def import_(file: Path, index: Location | None) -> None:
         reading, importing = start("reading", len(export)), start("importing", len(export))
         total, new = transfer.import_index(export, location, lookup_of, reading, importing, is_readable=can_read)
     click.echo(f"{quantity(total, 'page')} read, {new:,} of them new.")
+
+
+def _count_entries(pages: Index) -> int | None:
+    """Return how many pages an index has; ``None`` if their number is damaged."""
+    try:
+        return len(pages)
+    except IndexDamaged:
+        return None

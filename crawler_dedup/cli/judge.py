@@ -62,9 +62,9 @@ def judge(
     answers change nothing in the index. INDEX is the directory of the index, or its address on a server; without it, the
     index of this Scrapy project is used.
 
-    The answers are saved with both pages if these are known: if the crawl has stored them (DEDUP_STORE_TEXT = True), or
-    with --fetch, which fetches them again, also those of earlier answers. `crawler-dedup evaluate` uses only answers
-    with both pages; the precision is computed from all answers.
+    The answers are saved with both pages if the crawl has stored these (DEDUP_STORE_TEXT = True), or with --fetch, which
+    also fetches the pages of earlier answers. `crawler-dedup evaluate` uses only answers with both pages; the precision
+    is computed from all answers.
 
     \b
     Examples:

@@ -157,7 +157,7 @@ def report(library: Path, output: Path, statuses: Sequence[Status]) -> None:
         content = _render_report(stored, chosen, datetime.now(UTC)).encode()
     with open_replacement(output) as file:
         file.write(content)
-    click.echo(f"{output}: {decimal(len(content))}, {len(chosen):,} matches.")
+    click.echo(f"{output}: {decimal(len(content))}, {quantity(len(chosen), 'match')}.")
 
 
 def _render_report(stored: Matches, matches: Sequence[Match], created: datetime) -> str:

@@ -55,7 +55,7 @@ _index_option = click.option(
     "--now",
     "spider",
     metavar="SPIDER",
-    help="Crawl at once with SPIDER: the restored pages, also of earlier calls, that it has not fetched yet, and no others.",
+    help="Crawl only the restored pages, at once, with SPIDER; also those of earlier calls that it has not fetched yet.",
 )
 @click.option("--follow", is_flag=True, help="With --now: follow the links of these pages, too.")
 @feed_options
@@ -143,8 +143,8 @@ def restore(  # noqa: PLR0913, PLR0917  (each is an option of the command)
         print_damage(table.damaged)
         is_complete, chosen = _print_result(result, addresses, is_on_stderr=feeds.use_stdout), len(result.restored)
         if crawl is None:
-            verb = "would be" if dry_run else "is" if chosen == 1 else "are"
-            click.echo(f"{quantity(chosen, 'page')} {verb} restored with the next crawl.")
+            verb = "would" if dry_run else "will"
+            click.echo(f"{quantity(chosen, 'page')} {verb} be restored by the next crawl.")
     if crawl is not None:
         restored = _crawl(*crawl, of_spider) if chosen or not selects else 0
         click.echo(f"{quantity(restored, 'page')} restored.", err=feeds.use_stdout)

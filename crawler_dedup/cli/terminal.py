@@ -38,7 +38,7 @@ def printable(text: str) -> str:
 
 def quantity(count: int, noun: str) -> str:
     """Return ``1 page`` or ``2,000 pages`` for the noun ``page``."""
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+    return f"{count:,} {noun}{'' if count == 1 else 'es' if noun.endswith('ch') else 's'}"
 
 
 def format_time(seconds: float) -> str:

@@ -33,7 +33,6 @@ from crawler_dedup.inspection.history import AddressHistory, PageHistory, find_h
 from crawler_dedup.inspection.journaltable import JournalTable
 from crawler_dedup.journal.entry import Entry
 from crawler_dedup.journal.reader import format_period
-from crawler_dedup.rules.matcher import ConfiguredScheme
 from crawler_dedup.signing.schemes import scheme_of
 from crawler_dedup.signing.signer import Signer, config_from_spec
 from crawler_dedup.signing.text import unpack_text
@@ -105,9 +104,9 @@ def _find_history(url: str, target: Target) -> tuple[AddressHistory, Config, Map
         if len(history.similar) == 1:
             history = find_history(history.similar[0], pages, table)
         config = config_from_spec(pages.header.spec, target.config)
-        comparing = ConfiguredScheme(config, scheme_of(config.scheme, config))
+        scheme = scheme_of(config.scheme, config)
         for page in history.scopes.values():
-            page.similar = find_similar(pages, comparing, page.kept.page) if page.kept else ""
+            page.similar = find_similar(pages, config, scheme, page.kept.page) if page.kept else ""
         return history, config, table.damaged
 
 

@@ -202,8 +202,7 @@ def check(inputs: Sequence[str], library: Path, json: bool, jobs: int) -> None:
     else:
         if matches:
             print_matches([match for match, _ in matches])
-        matched = "1 match" if len(matches) == 1 else f"{len(matches):,} matches"
-        click.echo(f"{quantity(pages, 'page')} checked; {matched}, {new:,} new.")
+        click.echo(f"{quantity(pages, 'page')} checked; {quantity(len(matches), 'match')}, {new:,} new.")
     if new or errors:
         raise click.exceptions.Exit(1 if new else 2)
 

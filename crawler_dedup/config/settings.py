@@ -15,17 +15,7 @@ from typing import Annotated, Any, Literal, get_type_hints
 
 from msgspec import Meta
 
-from crawler_dedup.config.values import (
-    ImportPath,
-    JournalPath,
-    PathString,
-    Prefixes,
-    Server,
-    Size,
-    describe_values,
-    read_callable,
-    read_value,
-)
+from crawler_dedup.config import values
 from crawler_dedup.errors import ConfigError
 from crawler_dedup.urls import registered_domain, text_without_credentials
 
@@ -76,12 +66,12 @@ class Config:
         'decision in `response.meta["dedup"]` and in the statistics. The meta key [`dedup_action`](meta.md#dedup_action) '
         "of a request has precedence.",
     )
-    dir: PathString = _setting(
+    dir: values.PathString = _setting(
         "dedup",
         "Directory of the index. A relative path is relative to Scrapy's data directory (`.scrapy/` of the project); "
         "without a project it is an error ([where it runs](../how-to/where-it-runs.md)).",
     )
-    index: Server = _setting(
+    index: values.Server = _setting(
         "",
         "Address of the index on a Valkey or Redis [server](../how-to/machines.md): "
         "`redis://[[user]:password@]host[:port][/database]`, `rediss://` with TLS, or `unix://` and the path of a "
@@ -100,8 +90,8 @@ class Config:
     )
     scope: (
         Literal["spider", "domain", "language", "global"]
-        | Annotated[ImportPath, Meta(title="the import path of a callable (request, response) -> str")]
-        | Annotated[Callable[..., str], read_callable, Meta(title="such a callable")]
+        | Annotated[values.ImportPath, Meta(title="the import path of a callable (request, response) -> str")]
+        | Annotated[Callable[..., str], values.read_callable, Meta(title="such a callable")]
     ) = _setting(
         "spider",
         "Which pages are compared with each other: those of one spider (on all hosts), of one registered domain, in "
@@ -110,7 +100,7 @@ class Config:
     )
     extractor: (
         Literal["paragraphs", "trafilatura"]
-        | Annotated[ImportPath, Meta(title="the import path of a function from an lxml tree to text")]
+        | Annotated[values.ImportPath, Meta(title="the import path of a function from an lxml tree to text")]
     ) = _setting(
         "paragraphs",
         "What extracts the text by which pages are compared. `paragraphs` is several times as fast as `trafilatura`, "
@@ -169,7 +159,7 @@ class Config:
         "addresses that a run requests redirect to the same page, it is dropped the second time, unless it has changed; "
         "a second request for the same address passes.",
     )
-    never_drop: Prefixes = _setting(
+    never_drop: values.Prefixes = _setting(
         (),
         "No page is dropped as a duplicate if its address begins with one of these. `crawler-dedup keep --below` does "
         "the same for one index ([a page that must pass](../how-to/operating.md#a-page-that-must-pass)).",
@@ -181,7 +171,7 @@ class Config:
     store_text: bool = _setting(
         False, "Store the main text, compressed: of kept pages in the index, of others in the journal."
     )
-    dropped_warc: Size = _setting(
+    dropped_warc: values.Size = _setting(
         0,
         "Dropped duplicates are written to [WARC files](../how-to/operating.md#dropped-pages-as-warc) beside the index (or "
         'beside the journal, if the index is on a server), up to this total size: `"1 GB"`, for example. 0: none are '
@@ -204,7 +194,7 @@ class Config:
         "from a page that takes long, crashes or takes too much memory.",
         shown="`1` (0 on Windows)",
     )
-    journal: JournalPath = _setting(
+    journal: values.JournalPath = _setting(
         "journal-%(time)s.jsonl",
         "File with a line for each page that was dropped, marked, unchanged or unchecked ([journal](journal.md)). "
         "`%(time)s` is the time when the crawl began, `%(name)s` the name of the spider. A relative path is in the "
@@ -226,16 +216,16 @@ class Config:
         for setting in fields(self):
             value, declared = getattr(self, setting.name), declared_types()[setting.name]
             try:
-                object.__setattr__(self, setting.name, read_value(value, declared))
+                object.__setattr__(self, setting.name, values.read_value(value, declared))
             except (ValueError, TypeError, KeyError, OverflowError):
                 raise ConfigError(
-                    f"{setting_name(setting.name)} = {value!r} is not allowed; it takes {describe_values(declared)}."
+                    f"{setting_name(setting.name)} = {value!r} is not allowed; it takes {values.describe_values(declared)}."
                 ) from None
 
     def __repr__(self) -> str:
         """Return all settings, without the user names and passwords that addresses may hold."""
-        values = ", ".join(f"{setting.name}={getattr(self, setting.name)!r}" for setting in fields(self))
-        return text_without_credentials(f"{type(self).__name__}({values})")
+        shown = ", ".join(f"{setting.name}={getattr(self, setting.name)!r}" for setting in fields(self))
+        return text_without_credentials(f"{type(self).__name__}({shown})")
 
     @property
     def is_dry(self) -> bool:

@@ -76,7 +76,9 @@ PathString = Annotated[str, Meta(min_length=1, title="a path")]
 ImportPath = Annotated[str, read_import_path]
 Server = Annotated[str, read_server, Meta(title="an address (redis://, rediss:// or unix://), or an empty string")]
 Prefixes = Annotated[
-    tuple[str, ...], read_prefixes, Meta(title="a list of addresses (http:// or https://) that end with a slash")
+    tuple[str, ...],
+    read_prefixes,
+    Meta(title="a list of addresses (http:// or https://) that end with a slash; after -s with commas between"),
 ]
 Size = Annotated[int, read_size, Meta(le=1 << 50, title='a size such as "1 GB", at least "1 MB"; or 0')]
 JournalPath = Annotated[

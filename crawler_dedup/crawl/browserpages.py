@@ -13,7 +13,7 @@ from crawler_dedup.crawl.gate import first_address
 from crawler_dedup.crawl.monitor import Monitor
 from crawler_dedup.signedpage import hash_page_key
 
-_META_PAGE, _META_CONTEXT, _META_CONTEXT_KWARGS = "playwright_page", "playwright_context", "playwright_context_kwargs"
+META_PAGE, _META_CONTEXT, _META_CONTEXT_KWARGS = "playwright_page", "playwright_context", "playwright_context_kwargs"
 _CLOSE_TIMEOUT = 5.0
 _MAX_CONTEXTS = 10_000  # whose names are remembered
 
@@ -46,7 +46,7 @@ class BrowserPages:
 
         If *request* has an errback, that has to close them.
         """
-        page = request.meta.get(_META_PAGE)
+        page = request.meta[META_PAGE]
         if page is None or request.errback is not None:
             return
         error: object

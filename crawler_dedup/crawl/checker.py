@@ -12,8 +12,7 @@ import msgspec
 from scrapy.http import Request, Response
 
 from crawler_dedup.config import Config
-from crawler_dedup.crawl.claims import Question
-from crawler_dedup.crawl.gate import Gate, Identity, action_of, declared_encoding
+from crawler_dedup.crawl.gate import Gate
 from crawler_dedup.crawl.restorations import META_RESTORED
 from crawler_dedup.crawl.session import Session
 from crawler_dedup.crawl.supervision import NotSigned
@@ -21,8 +20,6 @@ from crawler_dedup.crawl.suspicions import Suspicions
 from crawler_dedup.crawl.workerprocess import SigningError
 from crawler_dedup.decision import Decision, Verdict
 from crawler_dedup.errors import DedupError
-from crawler_dedup.signedpage import clean_identifier, escape_surrogates
-from crawler_dedup.worker.messages import CheckPage
 
 _DROPPED_TOO_OFTEN = "asked for again and again"
 
@@ -55,22 +52,16 @@ class Checker:
     async def check(self, request: Request, response: Response) -> CheckedResponse | None:
         """Decide about *response*, and report it; return ``None`` if it is not checked. Errors let it pass."""
         self._session.followed.discard(request)  # the callback may have yielded the same object again
-        action: str = self._config.action
-        question = identity = visit = None
+        question = visit = page = None
         try:
-            self._gate.take_scheduled_mark(request)  # a middleware may have answered before ours saw the request
-            reason = self._gate.skip_reason(request, response)
-            if reason:
+            if reason := self._gate.skip_reason(request, response):
                 self._monitor.report_skipped(reason, response)
                 return None
-            action = action_of(request, action)
-            identity = self._gate.identity_of(request, response)
+            question = self._gate.ask_about(request, response)
             if META_RESTORED in request.meta:
                 await self._session.restorations.keep_redirected(request, response)
-            if not identity.asks_again and META_RESTORED not in request.meta:
-                visit = await self._session.repetitions.begin(identity)
-            is_dry = self._config.action == action == "mark"
-            question = ask_about(response, identity, self._config, is_dry=is_dry, links_followed=action == "follow")
+            elif not question.asks_again:
+                visit = await self._session.repetitions.begin(question)
             self._monitor.waiting += 1
             try:
                 decision = await self._session.claims.decide(question)
@@ -80,23 +71,21 @@ class Checker:
                 self._session.report_recovery()
         except Exception as error:
             decision = self._failed(response, error)
-        page = question.page if question else None
-        if page is not None:
-            page = msgspec.structs.replace(page, size=len(response.body))
-        overused = self._suspicions.count_duplicate(decision)
-        if overused is not None:
-            self._monitor.report_overused_page(decision, overused)
+        action = question.action if question else self._config.action
         repeats = visit is not None and visit.is_repetition(decision)
         drops = action != "mark" and (repeats or is_unwanted(decision, response, self._config))
-        if drops and identity is not None and self._suspicions.dropped_too_often(decision, identity.address):
+        if overused := self._suspicions.count_duplicate(decision):
+            self._monitor.report_overused_page(decision, overused)
+        if question and drops and self._suspicions.dropped_too_often(decision, question.address):
             drops, decision = False, replace(decision, verdict=Verdict.UNCHECKED, reason=_DROPPED_TOO_OFTEN)
-        if page is not None and (decision.verdict is Verdict.NEW or page.unsigned):
-            form = self._suspicions.count_forms(page.url, question.forms if question else ())
-            if form is not None:
+        if question and question.checked:
+            page = msgspec.structs.replace(question.checked.page, size=len(response.body))
+            passes = decision.verdict is Verdict.NEW or page.unsigned
+            if passes and (form := self._suspicions.count_forms(page.url, question.checked.forms)):
                 self._monitor.report_form(form, decision, page)
-        follows = drops and action == "follow"
         if visit is not None:
             self._session.repetitions.record_decision(visit, decision, drops=drops)
+        follows = drops and action == "follow"
         self._monitor.report_decision(decision, page, request, drops=drops, follows=follows, repeats=repeats)
         return CheckedResponse(decision, drops, follows)
 
@@ -113,7 +102,7 @@ class Checker:
             response.status,
             decision.url,
             name,
-            str(error) or ("no answer from the index in time" if isinstance(error, TimeoutError) else ""),
+            error,
             f"\n{error.trace}" if isinstance(error, SigningError) else "",
             exc_info=None if isinstance(error, (DedupError, TimeoutError)) else error,
         )
@@ -121,25 +110,9 @@ class Checker:
         return decision
 
 
-def ask_about(
-    response: Response, identity: Identity, config: Config, *, is_dry: bool = False, links_followed: bool = False
-) -> Question:
-    """Return the question about the page of *response*."""
-    job = CheckPage(
-        escape_surrogates(response.url),
-        declared_encoding(response),
-        escape_surrogates(identity.key),
-        identity.scope and escape_surrogates(identity.scope),
-        clean_identifier(identity.alias),
-        is_dry,
-        links_followed,
-    )
-    return Question(job, memoryview(response.body)[: config.max_bytes + 1])  # a larger page is refused without the rest
-
-
 def is_unwanted(decision: Decision, response: Response, config: Config) -> bool:
     """Return whether the page of *decision* is dropped where duplicates are dropped."""
     if decision.verdict is Verdict.UNCHANGED and config.revisit == "drop":
         # A page whose address is requested again in the same run, or that a cache replays, passes.
         return decision.from_earlier_run and "cached" not in response.flags
-    return not decision.passes
+    return decision.verdict is Verdict.DUPLICATE

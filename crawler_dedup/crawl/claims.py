@@ -10,23 +10,24 @@ import asyncio
 import logging
 import time
 from collections import OrderedDict, deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any
 from weakref import WeakKeyDictionary
 
 from scrapy.http import Request, Response
 
+from crawler_dedup.crawl.gate import Question
 from crawler_dedup.crawl.monitor import Monitor
 from crawler_dedup.crawl.serveroutages import Outages
 from crawler_dedup.crawl.workerprocess import error_of
 from crawler_dedup.crawl.workers import Workers, find_workers
 from crawler_dedup.decision import BEING_HANDLED, Decision, Verdict
 from crawler_dedup.errors import ConnectionLost, DedupError
-from crawler_dedup.signedpage import SignedPage, hash_page_key
-from crawler_dedup.worker.messages import Checked, CheckPage, DecideAgain, Failure, Result
+from crawler_dedup.signedpage import hash_page_key
+from crawler_dedup.worker.messages import Checked, DecideAgain, Failure, Result
 
 TOO_MANY_WAIT = "too many pages waiting"
 """Reason of an ``unchecked`` page that was similar to a page which is being handled, when no more pages may wait."""
@@ -41,23 +42,6 @@ _SHORT_WAIT_SECONDS = 3.0
 busy machine with two crawls that takes more than a second."""
 _MAX_REMEMBERED = 1000
 _NAMED = 10  # pages that a warning names
-
-
-@dataclass
-class Question:
-    """A page about which the index is asked.
-
-    Attributes:
-        job: what a worker gets; once the page is signed, the signed page.
-        body: the body of the page, until it is signed.
-        page: the signed page.
-        forms: its forms (:mod:`crawler_dedup.crawl.suspicions`).
-    """
-
-    job: CheckPage | DecideAgain
-    body: bytes | memoryview
-    page: SignedPage | None = None
-    forms: Sequence[bytes] = ()
 
 
 class Claim:
@@ -258,9 +242,8 @@ class Claims:
 
     async def _wait_for_ends(self) -> None:
         for result in await asyncio.gather(*self._ending, return_exceptions=True):
-            error = error_of(result) if isinstance(result, Failure) else result
-            if isinstance(error, ConnectionLost):
-                raise error
+            if isinstance(result, ConnectionLost):
+                raise result
 
     def report_unwritten(self) -> None:
         """Log the pages whose release could not be written before the index was closed."""
@@ -278,7 +261,7 @@ class Claims:
     def _write_end(self, decision: Decision, *, settled: bool) -> None:
         def keep_unwritten(future: asyncio.Future[Result]) -> None:
             self._ending.remove(future)
-            if not future.cancelled() and (future.exception() or isinstance(future.result(), Failure)):
+            if not future.cancelled() and future.exception():
                 self._unwritten.append((decision, settled))
 
         future = self.workers.end_claim(decision, settled=settled)
@@ -326,16 +309,18 @@ class Claims:
             decision = await self._outages.ask(partial(self._ask_once, question), self.write_again, pages=1)
         else:
             decision = await self._ask_once(question)
-        self.write_again()
+        if self._unwritten:
+            self.write_again()
         return decision
 
     async def _ask_once(self, question: Question) -> Decision:
-        sent = time.monotonic()
-        checked = await self.workers.ask(question.job, Checked, question.body)
-        if isinstance(question.job, CheckPage):
+        job, sent = question.job, time.monotonic()
+        if question.checked:
+            again = DecideAgain(question.checked.page, job.alias, job.is_dry)
+            checked = await self.workers.ask(again, Checked)
+        else:
+            checked = question.checked = await self.workers.ask(job, Checked, question.body)
             self._monitor.add_signing_wait(checked.began - sent)
-            question.page, question.forms = checked.page, checked.forms
-            question.job, question.body = DecideAgain(checked.page, question.job.alias, question.job.is_dry), b""
         if isinstance(checked.decision, Failure):
             raise error_of(checked.decision)
         return checked.decision

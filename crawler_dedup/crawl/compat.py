@@ -39,9 +39,4 @@ else:  # Scrapy 2.13
         return await value if isawaitable(value) else value
 
 
-__all__ = [
-    "as_store",
-    "create_looping_call",
-    "ensure_awaitable",
-    "is_asyncio_available",
-]
+__all__ = ["as_store", "create_looping_call", "ensure_awaitable", "is_asyncio_available"]

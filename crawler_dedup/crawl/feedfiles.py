@@ -12,14 +12,7 @@ from io import BufferedWriter
 from os import SEEK_END, PathLike
 from pathlib import Path
 
-from scrapy.exporters import (
-    CsvItemExporter,
-    JsonItemExporter,
-    JsonLinesItemExporter,
-    MarshalItemExporter,
-    PickleItemExporter,
-    XmlItemExporter,
-)
+from scrapy import exporters
 from scrapy.extensions.feedexport import FeedSlot
 
 _TAIL_BYTES = 16
@@ -41,17 +34,17 @@ def continue_file(slot: FeedSlot) -> str:
     exporter, file = slot.exporter, slot.file
     if not isinstance(file, BufferedWriter) or not (end := _end_of(file)):
         return ""
-    if isinstance(exporter, JsonLinesItemExporter):
+    if isinstance(exporter, exporters.JsonLinesItemExporter):
         return _end_line(file, end, "\n", encoding=exporter.encoding)
-    if isinstance(exporter, CsvItemExporter):
+    if isinstance(exporter, exporters.CsvItemExporter):
         # The quote ends a quoted field. After the space it is an ordinary character in every other place.
         dialect = exporter.csv_writer.dialect
         closing = f" {dialect.quotechar or ''}"
         return _end_line(file, end, dialect.lineterminator, closing=closing, encoding=exporter.encoding)
-    if isinstance(exporter, JsonItemExporter | XmlItemExporter):
+    if isinstance(exporter, exporters.JsonItemExporter | exporters.XmlItemExporter):
         return _CUT_DOCUMENT
-    is_cut = (isinstance(exporter, PickleItemExporter) and not end.endswith(pickle.STOP)) or (
-        isinstance(exporter, MarshalItemExporter) and not end.endswith(b"0")  # the end of a dictionary
+    is_cut = (isinstance(exporter, exporters.PickleItemExporter) and not end.endswith(pickle.STOP)) or (
+        isinstance(exporter, exporters.MarshalItemExporter) and not end.endswith(b"0")  # the end of a dictionary
     )
     return _CUT_ITEM if is_cut else ""
 

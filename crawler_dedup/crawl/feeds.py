@@ -267,14 +267,11 @@ def _may_accept(slot: FeedSlot, item: Any) -> bool:
 
 
 def _flush(slot: FeedSlot) -> bool:
-    flush = getattr(slot.file, "flush", None)
-    if flush is None:
-        return False
-    try:
-        flush()
-    except Exception:  # a full disk, a closed file, or any error of a storage's own file object
-        return False
-    return True
+    file: Any = slot.file
+    with suppress(Exception):  # there is none, a full disk, a closed file, or any error of a storage's own file object
+        file.flush()
+        return True
+    return False
 
 
 def _is_stored_by_flush(slot: FeedSlot) -> bool:

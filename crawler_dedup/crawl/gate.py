@@ -6,7 +6,8 @@ Pages with more than ``Config.max_bytes`` bytes, or beyond ``signing.limits``, a
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple, get_args
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, get_args
 from weakref import WeakSet
 
 from scrapy.http import HtmlResponse, Request, Response
@@ -16,6 +17,8 @@ from scrapy.utils.misc import load_object
 from crawler_dedup.config import Config
 from crawler_dedup.config.settings import DOMAIN, GLOBAL, LANGUAGE, Action, default_scope, scope_of
 from crawler_dedup.errors import ConfigError
+from crawler_dedup.signedpage import clean_identifier, escape_surrogates
+from crawler_dedup.worker.messages import Checked, CheckPage
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -29,22 +32,26 @@ META_REPEATED = "_dedup_repeated"
 META_REDIRECTIONS = "redirect_urls"
 
 
-class Identity(NamedTuple):
-    """The identity under which a page is checked.
+@dataclass
+class Question:
+    """A page about which the index is asked.
 
     Attributes:
-        key: the page key.
-        scope: the scope in which it is compared; ``None``: its language, which is known once it is signed.
+        job: what a worker gets. Its alias is the key of the address that redirected to the page; without a scope, the page
+            is compared in that of its language, which is known once it is signed.
+        body: the body of the page.
         address: the key of the requested page: of the first address, if there were redirections.
-        alias: the key of the address that redirected to the page; ``""`` if none did.
         asks_again: whether the callback of the page has asked for it again.
+        action: what happens to a duplicate.
+        checked: the first answer of a worker, with the signed page.
     """
 
-    key: str
-    scope: str | None
+    job: CheckPage
+    body: bytes | memoryview
     address: str
-    alias: str
     asks_again: bool
+    action: str
+    checked: Checked | None = None
 
 
 class Gate:
@@ -60,6 +67,7 @@ class Gate:
 
     def __init__(self, crawler: Crawler, config: Config) -> None:
         self._crawler = crawler
+        self._config = config
         self._scope = configured_scope(config, crawler)
         self._scheduled: WeakSet[Request] = WeakSet()
 
@@ -74,7 +82,8 @@ class Gate:
             self._scheduled.add(request)
 
     def skip_reason(self, request: Request, response: Response) -> str:  # noqa: PLR0911  (one return a reason)
-        """Return why *response* is not checked; ``""`` if it is. Call :meth:`take_scheduled_mark` before."""
+        """Return why *response* is not checked; ``""`` if it is."""
+        self.take_scheduled_mark(request)  # a middleware may have answered before ours saw the request
         if request.meta.get("dedup_skip"):
             return "asked"
         if request.callback is NO_CALLBACK:
@@ -92,28 +101,40 @@ class Gate:
             return "not_html"
         return ""
 
-    def identity_of(self, request: Request, response: Response) -> Identity:
-        """Return the identity of a page: key and scope come from its request, or else from the settings."""
+    def ask_about(self, request: Request, response: Response) -> Question:
+        """Return the question about a page: key, scope and action come from its request, or else from the settings.
+
+        Raises:
+            ConfigError: the action of the request is unknown.
+        """
+        action = request.meta.get("dedup_action", self._config.action)
+        if action not in get_args(Action):
+            allowed = ", ".join(f'"{name}"' for name in get_args(Action))
+            raise ConfigError(f'meta["dedup_action"] = {action!r} is not allowed; it takes one of {allowed}.')
         scope = request.meta.get("dedup_scope")
-        scope = str(scope) if scope is not None else self._scope(request, response)
-        key, first = self._key(request), first_address(request)
-        alias = self._key(Request(first)) if first else ""
+        scope = self._scope(request, response) if scope is None else str(scope)
+        key, first = fingerprint_of(request, self._crawler), first_address(request)
+        alias = fingerprint_of(Request(first), self._crawler) if first else ""
         asks_again = request.meta.get(META_REPEATED, "") in {key, alias} - {""}
         if given := request.meta.get("dedup_key"):
-            key, alias = str(given), ""
-        return Identity(key, scope, alias or key, alias, asks_again)
+            key, alias = clean_identifier(str(given)), ""
+        encoding, scope = declared_encoding(response), scope and clean_identifier(scope)
+        job = CheckPage(
+            escape_surrogates(response.url),
+            encoding,
+            key,
+            scope,
+            alias,
+            is_dry=self._config.action == action == "mark",
+            links_followed=action == "follow",
+        )
+        body = memoryview(response.body)[: self._config.max_bytes + 1]  # a larger page is refused without the rest
+        return Question(job, body, alias or key, asks_again, action)
 
-    def _key(self, request: Request) -> str:
-        return self._crawler.request_fingerprinter.fingerprint(request).hex()
 
-
-def action_of(request: Request, default: str) -> str:
-    """Return the action for a duplicate: that of *request*, or *default*. Raises :class:`ConfigError` if it is unknown."""
-    action = request.meta.get("dedup_action", default)
-    if action not in get_args(Action):
-        allowed = ", ".join(f'"{name}"' for name in get_args(Action))
-        raise ConfigError(f'meta["dedup_action"] = {action!r} is not allowed; it takes one of {allowed}.')
-    return str(action)
+def fingerprint_of(request: Request, crawler: Crawler) -> str:
+    """Return the fingerprint of *request* as hexadecimal digits: the key of its page, unless ``dedup_key`` names another."""
+    return crawler.request_fingerprinter.fingerprint(request).hex()
 
 
 def mark_inherited_redirections(request: Request) -> None:

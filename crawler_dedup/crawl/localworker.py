@@ -8,30 +8,15 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext, suppress
 from functools import cache, partial
 
-import msgspec
-
 from crawler_dedup.config import Config
 from crawler_dedup.crawl.workerprocess import Received
 from crawler_dedup.pagetext import OwnText, OwnTextJob
 from crawler_dedup.signing.extractors import extract_text
 from crawler_dedup.signing.signer import Signer
 from crawler_dedup.system.threads import run_in_own_thread
-from crawler_dedup.worker.messages import (
-    HEAD,
-    Answer,
-    Close,
-    ExtractText,
-    Failure,
-    LogLine,
-    MakeOwnText,
-    Message,
-    Ready,
-    Start,
-)
+from crawler_dedup.worker import messages
 from crawler_dedup.worker.preview import TextMaker
 from crawler_dedup.worker.worker import open_worker
-
-_MESSAGES = msgspec.msgpack.Decoder(Message)
 
 
 class _NoLimits:
@@ -41,7 +26,7 @@ class _NoLimits:
         send: takes the answers, in any thread.
     """
 
-    def __init__(self, send: Callable[[Answer], None]) -> None:
+    def __init__(self, send: Callable[[messages.Answer], None]) -> None:
         self.send = send
 
     def has_more(self) -> bool:
@@ -65,9 +50,9 @@ class LocalWorker:
         self._has_failed = False
         self._loop: asyncio.AbstractEventLoop | None = None
 
-    def wait_until_ready(self, start: bytes, log: Callable[[LogLine], object]) -> Ready:  # noqa: ARG002  (it logs itself)
+    def wait_until_ready(self, start: messages.Start, log: Callable[[messages.LogLine], object]) -> messages.Ready:  # noqa: ARG002  (it logs itself)
         """Open the index, and return what the worker says of it."""
-        self._worker = open_worker(_NoLimits(self._deliver), msgspec.msgpack.decode(start[HEAD.size :], type=Start))
+        self._worker = open_worker(_NoLimits(self._deliver), start)
         # Texts are made in threads, where the pages that were signed last are not at hand.
         self._worker.make_own_text = partial(_make_own_text, self._worker.signer)
         return self._worker.ready
@@ -81,26 +66,26 @@ class LocalWorker:
         with suppress(RuntimeError):  # the loop is closed
             self._loop.call_soon_threadsafe(self._receive, answer)
 
-    def send(self, packed: bytes, body: bytes | memoryview = b"") -> None:
+    def send(self, message: messages.Start | messages.Message, body: bytes | memoryview = b"") -> None:
         """Do a job now, or in a thread if it makes a text or ends the run. The first message opens the index.
 
         If that fails, the jobs that follow are ignored: another worker replaces this one.
         """
         if self._has_failed:
             return
-        if self._worker is None:
+        if isinstance(message, messages.Start):
             try:
-                self._deliver(self.wait_until_ready(packed, lambda _: None))
+                self._deliver(self.wait_until_ready(message, lambda _: None))
             except Exception as error:
                 self._has_failed = True
-                self._deliver(Failure.of(error))
+                self._deliver(messages.Failure.of(error))
             return
-        message = _MESSAGES.decode(packed[HEAD.size :])
-        if isinstance(message.job, Close):
+        assert self._worker is not None
+        if isinstance(message.job, messages.Close):
             threading.Thread(target=self._worker.do, args=(message, b""), name="crawler-dedup end", daemon=True).start()
-        elif isinstance(message.job, (ExtractText, MakeOwnText)):
+        elif isinstance(message.job, (messages.ExtractText, messages.MakeOwnText)):
             assert self._loop is not None
-            late = Answer(message.number, Failure.of(TimeoutError("its text takes too long")))
+            late = messages.Answer(message.number, messages.Failure.of(TimeoutError("its text takes too long")))
             self._loop.call_later(self._worker.seconds, self._deliver, late)
             make = partial(TextMaker.do, self._worker, message, bytes(body))
             threading.Thread(target=make, name="crawler-dedup text", daemon=True).start()
@@ -116,13 +101,13 @@ class LocalWorker:
             self._worker.close()
 
 
-async def make_text(job: ExtractText | MakeOwnText, body: bytes, seconds: float) -> OwnText | str:
+async def make_text(job: messages.ExtractText | messages.MakeOwnText, body: bytes, seconds: float) -> OwnText | str:
     """Make a text in a thread of this process. Raises :class:`TimeoutError` if it takes longer than *seconds*."""
     return await asyncio.wait_for(run_in_own_thread(_make_text, job, body), seconds)
 
 
-def _make_text(job: ExtractText | MakeOwnText, body: bytes) -> OwnText | str:
-    if isinstance(job, ExtractText):
+def _make_text(job: messages.ExtractText | messages.MakeOwnText, body: bytes) -> OwnText | str:
+    if isinstance(job, messages.ExtractText):
         return extract_text(body, job.encoding, whole=job.whole)
     return _make_own_text(_default_signer(), body, job.job)
 

@@ -10,13 +10,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from msgspec.structs import replace
-
 from crawler_dedup.config import Config
 from crawler_dedup.counting import HeavyHitters
 from crawler_dedup.crawl.gate import JOURNAL_REASONS, SKIP_REASONS, find_cause
 from crawler_dedup.crawl.requests import describe_request
-from crawler_dedup.crawl.suspicions import FormUse, Use
+from crawler_dedup.crawl.suspicions import COMPARED, FormUse, Use
 from crawler_dedup.decision import Decision, Verdict
 from crawler_dedup.journal.entry import Event, entry_of, form_of, index_emptied, run_started
 from crawler_dedup.journal.writer import JournalWriter, journal_path
@@ -87,18 +85,19 @@ class Monitor:
             index: the open index.
             run: number of the run.
         """
+        processes = self._config.processes
         self.log(
             logging.INFO,
             "Near-duplicate filter: index %s holds %s; run %08x, scheme %s, tokenizer %s, scope %s, action %s,"
             " signatures computed %s",
             index.name,
-            "pages that cannot be counted now" if index.pages is None else f"{index.pages} pages",
+            "an unknown number of pages" if index.pages is None else f"{index.pages} pages",
             run,
             index.scheme,
             index.tokenizer,
             self._config.scope,
             self._config.action,
-            _place_of_signing(self._config.processes),
+            f"in {processes} worker{'s' * (processes > 1)}" if processes else "on the event loop",
         )
         self._run = run
         began = datetime.now(UTC).strftime("%Y-%m-%dT%H-%M-%S")
@@ -127,9 +126,14 @@ class Monitor:
         self, event: Event, decision: Decision, page: SignedPage | None, request: Request | None = None
     ) -> None:
         if self._journal is not None:
-            entry = entry_of(event, decision, page, run=self._run, spider=self._spider)
-            if event == "drop" and request is not None:
-                entry = replace(entry, request=describe_request(request, self._crawler.spider))
+            entry = entry_of(
+                event,
+                decision,
+                page,
+                run=self._run,
+                spider=self._spider,
+                request=describe_request(request, self._crawler.spider) if request and event == "drop" else None,
+            )
             self._journal.write(entry)
 
     def report_skipped(self, reason: str, response: Response) -> None:
@@ -179,19 +183,15 @@ class Monitor:
             self.log(logging.DEBUG, "Dropped %s", decision)
             is_start = request.meta.get("is_start_request") and not request.meta.get("depth")
             if is_start and page.link_count and not (follows or repeats):
-                self._warn_of_dropped_start(decision)
+                self._warn_once(
+                    "The start page %s was dropped, and its links are not followed: %s. It passes if its request has"
+                    ' meta={"dedup_skip": True}. With "dedup_action": "follow" there, or with DEDUP_ACTION = "follow", the'
+                    " links of dropped pages are followed",
+                    decision.url,
+                    decision,
+                )
         if decision.reason not in ("", "error"):
             self.log_throttled(decision.reason if is_unchecked else "override", logging.INFO, "%s", decision)
-
-    def _warn_of_dropped_start(self, decision: Decision) -> None:
-        """Warn once that a start page was dropped: perhaps the crawl ends with it."""
-        self._warn_once(
-            "The start page %s was dropped, and its links are not followed: %s. It passes if its request has"
-            ' meta={"dedup_skip": True}. With "dedup_action": "follow" there, or with DEDUP_ACTION = "follow", the links of'
-            " dropped pages are followed",
-            decision.url,
-            decision,
-        )
 
     def report_claim_end(self, decision: Decision, *, settled: bool) -> None:
         """Report that the page of *decision*, which had passed, was settled or released."""
@@ -226,7 +226,7 @@ class Monitor:
             form.count,
             form.path,
             ", ".join(form.examples),
-            f'. This pattern matches them, and no other address so far: LinkExtractor(deny=[r"{form.pattern}"])'
+            f'. Of the latest {COMPARED:,} pages, only these match LinkExtractor(deny=[r"{form.pattern}"])'
             if form.pattern
             else "",
         )
@@ -321,7 +321,3 @@ def host_label(url: str) -> str:
     """Return the host of *url* to show: without user name and password, printable, and only the end of a long host."""
     shown = "".join(character if character.isprintable() else "?" for character in host_of(url))
     return shown if len(shown) <= _MAX_HOST_CHARS else "…" + shown[1 - _MAX_HOST_CHARS :]
-
-
-def _place_of_signing(processes: int) -> str:
-    return f"in {processes} process{'es' * (processes > 1)}" if processes else "on the event loop"

@@ -10,8 +10,8 @@ from scrapy.http import Request, Response
 from scrapy.utils.spider import DefaultSpider
 
 from crawler_dedup.config import Config
-from crawler_dedup.crawl.checker import CheckedResponse, ask_about, is_unwanted
-from crawler_dedup.crawl.gate import Gate, action_of
+from crawler_dedup.crawl.checker import CheckedResponse, is_unwanted
+from crawler_dedup.crawl.gate import Gate
 from crawler_dedup.crawl.monitor import Monitor
 from crawler_dedup.crawl.serveroutages import Outages
 from crawler_dedup.crawl.startup import data_directory
@@ -48,19 +48,15 @@ class Preview:
         """Return and log what a crawl would decide now; return ``None`` if it would not check *response*."""
         decision = Decision(Verdict.UNCHECKED, response.url, "", "", reason="error")
         try:
-            self._gate.take_scheduled_mark(request)
-            reason = self._gate.skip_reason(request, response)
-            if reason:
+            if reason := self._gate.skip_reason(request, response):
                 if reason not in _INTERNAL_REQUESTS:
                     self._log(logging.INFO, "a crawl would not check %s (%s)", response, reason)
                 return None
-            action = action_of(request, self._config.action)
-            identity = self._gate.identity_of(request, response)
-            question = ask_about(response, identity, self._config, links_followed=action == "follow")
+            question = self._gate.ask_about(request, response)
             checked = await self._workers.ask(question.job, Checked, question.body)
             assert isinstance(checked.decision, Decision)  # a preview that fails has no answer
             decision = checked.decision
-            self._report(decision, action if is_unwanted(decision, response, self._config) else "")
+            self._report(decision, question.action if is_unwanted(decision, response, self._config) else "")
         except Exception as error:
             self._log(logging.WARNING, "no decision about %s: %s: %s", response, type(error).__name__, error)
         return CheckedResponse(decision, drops=False, follows=False)

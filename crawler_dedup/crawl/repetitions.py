@@ -11,9 +11,9 @@ from collections import OrderedDict, deque
 from contextlib import suppress
 from dataclasses import dataclass, field
 
-from crawler_dedup.crawl.gate import Identity
+from crawler_dedup.crawl.gate import Question
 from crawler_dedup.decision import Decision, Verdict
-from crawler_dedup.signedpage import clean_identifier, hash_page_key
+from crawler_dedup.signedpage import hash_page_key
 
 _MAX_PAGES = 10_000  # that are remembered
 _MAX_ADDRESSES = 16  # of a page that are remembered
@@ -57,10 +57,10 @@ class Repetitions:
     def __init__(self) -> None:
         self._pages: OrderedDict[bytes, _Page] = OrderedDict()
 
-    async def begin(self, identity: Identity) -> Visit:
+    async def begin(self, question: Question) -> Visit:
         """Begin a visit of a page. While it is being handled at another address, wait for the outcome for a moment."""
-        name = hash_page_key(identity.scope or "", clean_identifier(identity.key))
-        led = hash_page_key("", identity.address)
+        name = hash_page_key(question.job.scope or "", question.job.key)
+        led = hash_page_key("", question.address)
         known = self._remember(name, self._pages.get(name) or _Page())
         if led not in known.addresses:
             with suppress(TimeoutError):

@@ -12,7 +12,6 @@ import logging
 import signal
 import time
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from typing import TypeVar
 
 from crawler_dedup.crawl.monitor import Monitor
@@ -21,19 +20,6 @@ from crawler_dedup.errors import ConnectionLost
 _T = TypeVar("_T")
 _PAUSE = 0.5
 """Seconds after which a server that is unavailable is asked again."""
-
-
-@dataclass
-class _Outage:
-    """An outage that is not over yet.
-
-    Attributes:
-        began: when it was noticed, a time of :func:`time.monotonic`.
-        has_lasted_too_long: whether it has lasted for too long.
-    """
-
-    began: float
-    has_lasted_too_long: bool = False
 
 
 class Outages:
@@ -50,7 +36,8 @@ class Outages:
         self.seconds = seconds
         self._monitor = monitor
         self._is_stopping = is_stopping
-        self._outage: _Outage | None = None
+        self._began = 0.0  # when the present outage was noticed, a time of time.monotonic; 0: there is none
+        self._has_lasted_too_long = False
 
     def open(self, open_index: Callable[[], _T]) -> _T:
         """Return the result of *open_index*, which is called repeatedly while the server is unavailable.
@@ -114,26 +101,24 @@ class Outages:
     def _record_failure(self, error: Exception) -> float:
         """Log the beginning of an outage, or that it has lasted for too long. Return the time until which to wait."""
         now = time.monotonic()
-        outage = self._outage
-        if outage is None:
-            outage = self._outage = _Outage(now)
+        if not self._began:
+            self._began, self._has_lasted_too_long = now, False
             self._monitor.count("outages")
             reason = str(error) or "It does not answer."
             message = "The crawl waits for its index, for up to %g seconds. %s"
             self._monitor.warn(message, self.seconds, reason)
-        deadline = outage.began + self.seconds
-        if now >= deadline and not outage.has_lasted_too_long:
-            outage.has_lasted_too_long = True
+        deadline = self._began + self.seconds
+        if now >= deadline and not self._has_lasted_too_long:
+            self._has_lasted_too_long = True
             message = "The crawl no longer waits for its index, which has been unavailable for %.0f seconds"
-            self._monitor.warn(message, now - outage.began)
+            self._monitor.warn(message, now - self._began)
         return deadline
 
     def _record_answer(self, asked: float) -> None:
         """Log the end of an outage, if the question was *asked* after its beginning."""
-        outage = self._outage
-        if outage is None or asked < outage.began:
+        if not self._began or asked < self._began:
             return
-        self._outage = None
-        if not outage.has_lasted_too_long:
+        lasted, self._began = time.monotonic() - self._began, 0.0
+        if not self._has_lasted_too_long:
             message = "The index answers again after %.0f seconds"
-            self._monitor.log_throttled("end of outage", logging.INFO, message, time.monotonic() - outage.began)
+            self._monitor.log_throttled("end of outage", logging.INFO, message, lasted)

@@ -9,30 +9,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from crawler_dedup.crawl import workerprocess
-from crawler_dedup.crawl.workerprocess import (
-    TRIED_AGAIN,
-    UNCHECKED,
-    ChildProcess,
-    Received,
-    describe_death,
-    error_of,
-)
 from crawler_dedup.errors import DedupError, IndexUnusable
-from crawler_dedup.worker.messages import (
-    Checked,
-    Close,
-    DecideAgain,
-    EndClaim,
-    ExtractText,
-    Failure,
-    Job,
-    LogLine,
-    MakeOwnText,
-    Message,
-    Ready,
-    Result,
-    pack,
-)
+from crawler_dedup.worker import messages
 
 if TYPE_CHECKING:
     from crawler_dedup.crawl.localworker import LocalWorker
@@ -60,20 +38,23 @@ class NotSigned(DedupError):
 class Task:
     """A job that is not answered, with the body of its page, and how many workers have died because of it."""
 
-    job: Job
+    job: messages.Job
     body: bytes | memoryview
-    answer: asyncio.Future[Result]
+    answer: asyncio.Future[messages.Result]
     deaths: int = 0
 
     @property
     def url(self) -> str:
         """Address of its page; ``""``: it is about none."""
-        return self.job.page.url if isinstance(self.job, DecideAgain) else getattr(self.job, "url", "")
+        return self.job.page.url if isinstance(self.job, messages.DecideAgain) else getattr(self.job, "url", "")
 
-    def fail(self, reason: str, error: Exception | None = None) -> None:
+    def fail(self, error: Exception | str) -> None:
+        """Answer with an error, or with one that gives a reason in a few words."""
         if self.answer.done() or self.answer.get_loop().is_closed():
             return
-        self.answer.set_exception(error or (NotSigned(reason) if self.url else IndexUnusable(f"No answer: {reason}.")))
+        if isinstance(error, str):
+            error = NotSigned(error) if self.url else IndexUnusable(f"No answer: {error}.")
+        self.answer.set_exception(error)
 
 
 class SupervisedWorker:
@@ -84,17 +65,17 @@ class SupervisedWorker:
         next_start: number of the next start, by which claims tell their worker.
     """
 
-    def __init__(self, workers: Workers, child: ChildProcess | LocalWorker, number: int) -> None:
+    def __init__(self, workers: Workers, child: workerprocess.ChildProcess | LocalWorker, number: int) -> None:
         self.next_start = number
         self._workers = workers
-        self.child: ChildProcess | LocalWorker | None = child
+        self.child: workerprocess.ChildProcess | LocalWorker | None = child
         self.tasks: dict[int, Task] = {}
         self._loop: asyncio.AbstractEventLoop | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._heard = self._opens_again = 0.0
         self._is_ready = True
         self._only_ends = False
-        self._failure: Failure | None = None
+        self._failure: Exception | None = None
 
     @property
     def waiting_bytes(self) -> int:
@@ -108,7 +89,7 @@ class SupervisedWorker:
 
     def add(self, number: int, task: Task) -> None:
         """Send a job; start a worker if there is none. While workers die too often, one is started for an end only."""
-        is_end = isinstance(task.job, (Close, EndClaim))
+        is_end = isinstance(task.job, (messages.Close, messages.EndClaim))
         if self.is_pausing and not is_end:
             task.fail(PAUSED)
             return
@@ -130,13 +111,12 @@ class SupervisedWorker:
         if self._timer is None:
             self._timer = loop.call_later(_LOOK_SECONDS, self._end_silent)
 
-    def _attach(self, child: ChildProcess | LocalWorker) -> None:
+    def _attach(self, child: workerprocess.ChildProcess | LocalWorker) -> None:
         child.attach(self._receive, partial(self._handle_death, child))
 
     def _send(self, number: int, task: Task) -> None:
         if self.child is not None:
-            message = Message(number, self._workers.stored_until, task.job)
-            self.child.send(pack(message, len(task.body)), task.body)
+            self.child.send(messages.Message(number, self._workers.stored_until, task.job), task.body)
 
     @property
     def is_starting(self) -> bool:
@@ -153,7 +133,7 @@ class SupervisedWorker:
         """Start a worker, which gets all jobs. While workers die too often, the jobs fail, unless one is *for_end*."""
         assert self._loop is not None
         if self._failure is not None and self._loop.time() < self._opens_again:
-            self._fail_all("", error_of(self._failure))
+            self._fail_all(self._failure)
         while self.tasks and self.child is None:
             self._only_ends = self._workers.is_pausing
             if self._only_ends and not for_end:
@@ -173,23 +153,26 @@ class SupervisedWorker:
             for number, task in list(self.tasks.items()):
                 self._send(number, task)
 
-    def _receive(self, message: Received) -> None:
+    def _receive(self, message: workerprocess.Received) -> None:
         assert self._loop is not None
         self._heard = self._loop.time()
-        if isinstance(message, LogLine):
+        if isinstance(message, messages.LogLine):
             self._workers.monitor.log_line(message)
-        elif isinstance(message, Ready):
+        elif isinstance(message, messages.Ready):
             self._is_ready = True
-        elif isinstance(message, Failure):  # it cannot open the index
+        elif isinstance(message, messages.Failure):  # it cannot open the index
             self._workers.monitor.warn("The index cannot be opened: %s", message.message)
-            self._failure, self._opens_again = message, self._loop.time() + _REOPEN_SECONDS
+            self._failure, self._opens_again = workerprocess.error_of(message), self._loop.time() + _REOPEN_SECONDS
             self.end()
-            self._fail_all("", error_of(message))
+            self._fail_all(self._failure)
         elif (task := self.tasks.pop(message.number, None)) is not None:
-            if not task.answer.done():
-                task.answer.set_result(message.result)
-            elif isinstance(message.result, Checked):
-                self._workers.release_abandoned(message.result.decision)
+            result = message.result
+            if isinstance(result, messages.Failure):
+                task.fail(workerprocess.error_of(result))
+            elif not task.answer.done():
+                task.answer.set_result(result)
+            elif isinstance(result, messages.Checked):
+                self._workers.release_abandoned(result.decision)
 
     def _end_silent(self) -> None:
         """End a worker that has not answered for too long, as if it had died: it is stopped, or waits for ever."""
@@ -205,7 +188,7 @@ class SupervisedWorker:
             self._heard = self._loop.time()
         self._timer = self._loop.call_later(_LOOK_SECONDS, self._end_silent)
 
-    def _handle_death(self, child: ChildProcess | LocalWorker, status: int | None, number: int) -> None:
+    def _handle_death(self, child: workerprocess.ChildProcess | LocalWorker, status: int | None, number: int) -> None:
         """Let another worker do the jobs of one that has died, except for a page that has taken too long or has ended two.
 
         Args:
@@ -225,19 +208,19 @@ class SupervisedWorker:
                 del self.tasks[each]
                 task.fail(NOT_IN_TIME if is_late else DIED)
             if task.url:
-                pages.append((task.url, TRIED_AGAIN if each in self.tasks else UNCHECKED))
+                pages.append((task.url, workerprocess.TRIED_AGAIN if each in self.tasks else workerprocess.UNCHECKED))
         if status != workerprocess.TOO_LATE or not blamed:  # otherwise it is the fault of the page, of which it is said
-            description = describe_death(pid, status, pages)
+            description = workerprocess.describe_death(pid, status, pages)
             self._workers.monitor.log_throttled("worker", logging.WARNING, "%s", description)
             self._workers.count_death()
         self._start_replacement()
 
-    def _fail_all(self, reason: str, error: Exception | None = None) -> None:
+    def _fail_all(self, error: Exception | str) -> None:
         tasks, self.tasks = self.tasks, {}
         for task in tasks.values():
             # The process of the crawl then makes the texts, except for a page that may end it, too.
-            is_harmful = error is not None and task.deaths and isinstance(task.job, (ExtractText, MakeOwnText))
-            task.fail(DIED if is_harmful else reason, None if is_harmful else error)
+            is_text = isinstance(task.job, (messages.ExtractText, messages.MakeOwnText))
+            task.fail(DIED if is_text and task.deaths and isinstance(error, Exception) else error)
 
     def end(self, reason: str = "") -> None:
         """End the worker. Idempotent. *reason*: why its jobs fail; ``""``: another worker gets them."""

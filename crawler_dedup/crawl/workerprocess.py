@@ -1,4 +1,8 @@
-"""Start a worker beside the crawl, and exchange messages with it without blocking the event loop."""
+"""Start a worker beside the crawl, and exchange messages with it without blocking the event loop.
+
+A worker is started by :class:`~crawler_dedup.addon.Addon` before the crawl, by :mod:`crawler_dedup.crawl.workers`, and by
+:mod:`crawler_dedup.crawl.supervision` in place of a worker that has died.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +25,7 @@ import msgspec
 
 from crawler_dedup import errors
 from crawler_dedup.errors import DedupError
-from crawler_dedup.worker.messages import HEAD, Answer, Failure, LogLine, Ready
+from crawler_dedup.worker.messages import HEAD, Answer, Failure, LogLine, Message, Ready, Start
 
 WORKER = "crawler_dedup.worker.main"
 """The module that workers run."""
@@ -37,7 +41,7 @@ _REAP_SECONDS = 1.0
 """Seconds between the end of a socket and that of its process."""
 
 Received = Answer | Ready | LogLine | Failure
-_MESSAGES: msgspec.msgpack.Decoder[Received] = msgspec.msgpack.Decoder(Received)
+_decode = msgspec.msgpack.Decoder[Received](Received).decode
 
 
 class NotStarted(DedupError):
@@ -95,9 +99,9 @@ def describe_death(pid: int, status: int | None, pages: Iterable[tuple[str, str]
     return f"The worker process {pid} {cause}; pages that it had: {', '.join(had) or 'none'}"
 
 
-def decode(message: bytes) -> Received:
-    """Return *message*. Raises :class:`msgspec.MsgspecError` or :class:`UnicodeDecodeError` if it is none."""
-    return _MESSAGES.decode(message)
+def _pack(message: Start | Message, body_size: int = 0) -> bytes:
+    packed = msgspec.msgpack.encode(message)
+    return HEAD.pack(len(packed), body_size) + packed
 
 
 class ChildProcess:
@@ -137,7 +141,7 @@ class ChildProcess:
                 return os.waitid(os.P_PID, self.pid, os.WSTOPPED | os.WNOHANG | os.WNOWAIT) is not None
         return False
 
-    def wait_until_ready(self, start: bytes, log: Callable[[LogLine], object]) -> Ready:
+    def wait_until_ready(self, start: Start, log: Callable[[LogLine], object]) -> Ready:
         """Block until the process has opened the index, and return what it says. After an error it may be called again.
 
         Args:
@@ -150,13 +154,13 @@ class ChildProcess:
         """
         self._socket.settimeout(SILENCE_SECONDS)
         try:
-            self._socket.sendall(start)
+            self._socket.sendall(_pack(start))
             while True:
                 while (message := self._next_message()) is None:
                     if not (piece := self._socket.recv(_PIECE)):
                         raise EOFError
                     self._received += piece
-                answer = decode(message)
+                answer = _decode(message)
                 if isinstance(answer, Failure):
                     raise error_of(answer)
                 if isinstance(answer, Ready):
@@ -184,13 +188,12 @@ class ChildProcess:
         self._socket.setblocking(False)
         self._loop.add_reader(self._socket, self._read)
 
-    def send(self, *parts: bytes | memoryview) -> None:
-        """Send *parts* together, now or as soon as the process reads them. They are not copied."""
-        if self._has_ended:
-            return
-        self._unsent.extend(map(memoryview, parts))
-        if not self._is_writing:
-            self._write()
+    def send(self, message: Start | Message, body: bytes | memoryview = b"") -> None:
+        """Send *message* with *body*, which is not copied, now or as soon as the process reads."""
+        if not self._has_ended:
+            self._unsent.extend(map(memoryview, (_pack(message, len(body)), body)))
+            if not self._is_writing:
+                self._write()
 
     def _write(self) -> None:
         assert self._loop is not None
@@ -221,8 +224,8 @@ class ChildProcess:
             piece = b""
         self._received += piece
         try:
-            while not self._has_ended and (message := self._next_message()) is not None:
-                self._receive(decode(message))
+            while self._received and not self._has_ended and (message := self._next_message()) is not None:
+                self._receive(_decode(message))
         except (msgspec.MsgspecError, UnicodeDecodeError):
             piece = b""
         if not piece:

@@ -22,22 +22,11 @@ from crawler_dedup.crawl import workerprocess
 from crawler_dedup.crawl.monitor import Monitor
 from crawler_dedup.crawl.serveroutages import Outages
 from crawler_dedup.crawl.supervision import ENDED, NotSigned, SupervisedWorker, Task
-from crawler_dedup.crawl.workerprocess import ChildProcess, error_of, take_child
+from crawler_dedup.crawl.workerprocess import ChildProcess, take_child
 from crawler_dedup.decision import Decision
 from crawler_dedup.errors import DedupError, IndexUnusable
 from crawler_dedup.system.filelocks import ProcessLock, hold
-from crawler_dedup.worker.messages import (
-    CLAIM_BITS,
-    SETTINGS,
-    Close,
-    EndClaim,
-    Failure,
-    Job,
-    Ready,
-    Result,
-    Start,
-    pack,
-)
+from crawler_dedup.worker import messages
 
 if TYPE_CHECKING:
     from crawler_dedup.crawl.localworker import LocalWorker
@@ -80,8 +69,8 @@ class Workers:
         self._processes, self._count = config.processes, max(1, config.processes)
         self._is_preview = is_preview
         self.monitor: Monitor = proxy(monitor)  # which holds the crawl: its end must end the workers
-        is_shared = any(workers.location == location for workers in find_running())
-        self._settings = {name: getattr(config, name) for name in SETTINGS} | {"fresh": config.fresh and not is_shared}
+        is_fresh = config.fresh and not any(workers.location == location for workers in find_running())
+        self._settings = {name: getattr(config, name) for name in messages.SETTINGS} | {"fresh": is_fresh}
         self._numbers = count(1)
         self._deaths: deque[float] = deque(maxlen=MAX_DEATHS)
         self._resumes = 0.0
@@ -127,7 +116,7 @@ class Workers:
 
         return LocalWorker()
 
-    def _open(self, worker: SupervisedWorker, outages: Outages) -> Ready:
+    def _open(self, worker: SupervisedWorker, outages: Outages) -> messages.Ready:
         child, start = worker.child, self.make_start(worker)
         assert child is not None
         try:
@@ -135,49 +124,47 @@ class Workers:
         except workerprocess.NotStarted as error:
             raise _unstartable(str(error)) from error
 
-    def make_start(self, worker: SupervisedWorker) -> bytes:
+    def make_start(self, worker: SupervisedWorker) -> messages.Start:
         """Return the first message to a process that runs for *worker*."""
         number, worker.next_start = worker.next_start, worker.next_start + self._count
         level = logging.getLogger("crawler_dedup").getEffectiveLevel()
-        return pack(
-            Start(self._settings, os.fsencode(self.location), self.run, self._offset, number, os.getpid(), level)
+        return messages.Start(
+            self._settings, os.fsencode(self.location), self.run, self._offset, number, os.getpid(), level
         )
 
-    async def ask(self, job: Job, kind: type[_T], body: bytes | memoryview = b"", claim: int = 0) -> _T:
+    async def ask(self, job: messages.Job, kind: type[_T], body: bytes | memoryview = b"", claim: int = 0) -> _T:
         """Return the answer to *job*, which is of this *kind*; or raise the exception that has prevented it.
 
         Args:
             claim: the claim of the page, if it has one; the worker that has made it gets the job.
         """
         result = await self._send(job, body, self._worker_of(claim))
-        if isinstance(result, Failure):
-            raise error_of(result)
         assert isinstance(result, kind)
         return result
 
-    def end_claim(self, decision: Decision, *, settled: bool) -> asyncio.Future[Result]:
+    def end_claim(self, decision: Decision, *, settled: bool) -> asyncio.Future[messages.Result]:
         """End the claim of *decision* in the worker that has made it, or in the one that has replaced it.
 
         Raises :class:`IndexUnusable`.
         """
-        job = EndClaim(decision.scope, decision.key, decision.claim, settled)
+        job = messages.EndClaim(decision.scope, decision.key, decision.claim, settled)
         return self._send(job, b"", self._worker_of(decision.claim))
 
     def _worker_of(self, claim: int) -> SupervisedWorker | None:
         """Return the worker that has made *claim*, or that has replaced it; ``None``: any may be asked."""
-        start = claim >> CLAIM_BITS
+        start = claim >> messages.CLAIM_BITS
         place = (start - 1) % self._count
         return self._supervised[place] if start and place < len(self._supervised) else None
 
-    def release_abandoned(self, decision: Decision | Failure) -> None:
+    def release_abandoned(self, decision: Decision | messages.Failure) -> None:
         """Release the claim of a page that will not be handled, because nothing waits for its *decision*."""
         if isinstance(decision, Decision) and decision.claim and self._supervised:
             ended = self.end_claim(decision, settled=False)
             ended.add_done_callback(lambda ended: ended.exception())  # if it fails, the claim ends with the run
 
     def _send(
-        self, job: Job, body: bytes | memoryview = b"", worker: SupervisedWorker | None = None
-    ) -> asyncio.Future[Result]:
+        self, job: messages.Job, body: bytes | memoryview = b"", worker: SupervisedWorker | None = None
+    ) -> asyncio.Future[messages.Result]:
         if not self._supervised:
             raise NotSigned(ENDED) if body else IndexUnusable("The index is closed.")
         worker = worker or min(self._supervised, key=lambda worker: (worker.is_pausing, worker.waiting_bytes))
@@ -213,14 +200,14 @@ class Workers:
                 if left := [task.answer for worker in self._supervised[1:] for task in worker.tasks.values()]:
                     await asyncio.wait(left)
                 further = [worker for worker in self._supervised[1:] if worker.child is not None]
-                answers = [self._send(Close(None), worker=worker) for worker in further]
+                answers = [self._send(messages.Close(None), worker=worker) for worker in further]
                 written = asyncio.gather(*answers, return_exceptions=True)
                 with suppress(TimeoutError):
                     await asyncio.wait_for(written, _ADDRESS_SECONDS)
                 for worker in self._supervised[1:]:
                     worker.end(ENDED)
                 del self._supervised[1:]
-                await self.ask(Close(finished), bool)
+                await self.ask(messages.Close(finished), bool)
         except (DedupError, TimeoutError) as error:
             reason = str(error) or "no answer in time"
             message = (

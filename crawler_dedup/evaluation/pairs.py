@@ -19,7 +19,6 @@ from crawler_dedup.evaluation.labelled import Counts, Document, LabelledPair, La
 from crawler_dedup.rules import table
 from crawler_dedup.rules.counts import SiteCounts
 from crawler_dedup.rules.limits import MIN_PAGES
-from crawler_dedup.rules.matcher import pair_of
 from crawler_dedup.rules.pair import Pair
 from crawler_dedup.rules.sites import UNKNOWN_SITE, SiteProfile, trim, with_site_keys
 from crawler_dedup.signedpage import SignedPage
@@ -169,9 +168,9 @@ def decide_direction(
     new = with_site_keys(new, sites.profile_of(new))
     kept = trim(with_site_keys(kept, sites.profile_of(kept)))
     profiles = sites.profile_of(new), sites.profile_of(kept)
-    result = _apply_rules(pair_of(config, scheme, new, kept, *profiles))
+    result = _apply_rules(Pair(new, kept, config, scheme, *profiles))
     if result.is_duplicate and not Lookup(scheme).finds(new, kept):
-        return DirectionResult(result.pair, "not met in the index", False)
+        return DirectionResult(result.pair, "not found in the index", False)
     return result
 
 

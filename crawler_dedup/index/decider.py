@@ -117,7 +117,7 @@ class Decider:
         for number, record in changes.outdated.items():
             self._kept.remove(number, record, self._matcher)
         for number, key in changes.lost_aliases:
-            self._remove_alias(number, key)
+            self._kept.remove_alias(number, key)
         if changes.visited is not None:
             self._record_visit(page, alias, *changes.visited)
         if changes.is_filed:
@@ -254,18 +254,12 @@ class Decider:
         filed = self._kept.read_buckets(page.scope, self._matcher.probes(page), self._matcher.bucket_limit(page))
         near = set()
         for signature in self._matcher.near(page, filed):
-            for number, record in self._kept.read_representatives(page.scope, signature):
-                near.add(number)
-                yield number, record
-        if title := self._matcher.title_key(page):
-            for number, record in self._kept.read_under_title(page.scope, title):
-                if number not in near:
+            for number, record in self._kept.read_filed(page.scope, signature):
+                if record.page.signature == signature:
+                    near.add(number)
                     yield number, record
-
-    def _remove_alias(self, number: int, key: str) -> None:
-        record = self._kept.get(number)
-        if record is not None:
-            self._kept.replace(number, self._kept.remove_alias(number, record, key))
+        if title := self._matcher.title_key(page):
+            yield from (row for row in self._kept.read_filed(page.scope, title) if row[0] not in near)
 
     def _record_visit(self, page: SignedPage, alias: str, number: int, record: Record) -> None:
         """Record that the page of *record* was visited as *page*, by whose keys it is found from now on."""

@@ -9,12 +9,14 @@ from concurrent.futures import Future
 from contextlib import suppress
 from functools import partial
 
+import msgspec
+
 from crawler_dedup.decision import Decision
-from crawler_dedup.errors import IndexUnusable
-from crawler_dedup.index.claims import add_addresses, end_claim, touch_run
+from crawler_dedup.errors import IndexDamaged, IndexUnusable
 from crawler_dedup.index.contents import Contents
 from crawler_dedup.index.decider import Decider, RunContext
 from crawler_dedup.index.header import other_header_error
+from crawler_dedup.index.limits import MAX_ADDRESS_CHARS, MAX_ALSO_AT
 from crawler_dedup.index.protocols import Filing, Matcher
 from crawler_dedup.index.records import Record
 from crawler_dedup.index.runs import Run, RunEntry
@@ -96,7 +98,7 @@ class Index(Contents):
             if header is None or not header.has_spec_of(self.header):
                 raise other_header_error(self.name)
             # Nothing is written for pages that cannot be judged.
-            now = context.clock() if all(page.unsigned for page in pages) else touch_run(txn, context)
+            now = context.clock() if all(page.unsigned for page in pages) else _touch_run(txn, context)
             decider = Decider(txn, matcher, context, now=now)
             decided = [decider.decide(page, (aliases or {}).get(page.key, "")) for page in pages]
             dropped[:] = decider.dropped  # a job may run more than once
@@ -106,7 +108,7 @@ class Index(Contents):
             if dropped and not offer.cancelled() and offer.exception() is None:
                 names = [(kept.scope, kept.key) for kept, _ in dropped]
                 with suppress(IndexUnusable):  # it is being closed
-                    self._submit(partial(add_addresses, dropped=dropped), urgent=False, needs=Needs(names=names))
+                    self._submit(partial(_add_addresses, dropped=dropped), urgent=False, needs=Needs(names=names))
 
         needs = Needs(matcher, pages, matcher, with_counts=context.next_claim is None)
         future = self._submit(job, needs=needs)
@@ -136,7 +138,7 @@ class Index(Contents):
         Args:
             settled: whether the page was handled, so that the claim is settled; if not, it is released.
         """
-        job = partial(end_claim, decision=decision, matcher=matcher, context=context, settled=settled)
+        job = partial(_end_claim, decision=decision, matcher=matcher, context=context, settled=settled)
         needs = Needs(matcher, names=[(decision.scope, decision.key)], with_counts=settled)
         return self._submit(job, urgent=urgent, needs=needs)
 
@@ -161,3 +163,41 @@ class Index(Contents):
         forgotten = self.forget(is_gone, filing, advance)
         self._write(job)
         return forgotten
+
+
+def _touch_run(txn: Transaction, context: RunContext) -> int:
+    """Record that the run is alive, and return the time of the transaction."""
+    now = context.clock()
+    if not context.run:
+        return now
+    return txn.runs.touch(context.run, context.grace, now, stored_until=context.stored_until())
+
+
+def _end_claim(txn: Transaction, decision: Decision, matcher: Matcher, context: RunContext, *, settled: bool) -> bool:
+    """Settle or release the claim of *decision*; return whether its page is recorded with this claim."""
+    recorded = txn.find(decision.scope, decision.key)
+    if recorded is None:
+        return False
+    number, record = recorded
+    if decision.claim and (record.run, record.claim) != (context.run, decision.claim):
+        return False
+    if not settled:
+        txn.remove(number, record, matcher)
+    elif decision.claim and not record.settled:
+        now = _touch_run(txn, context)
+        txn.sites.count_page(record.page, matcher, now)
+        txn.runs.count_claims(record, -1)
+        txn.replace(number, msgspec.structs.replace(record, settled=now, page=matcher.trim(record.page)))
+    return True
+
+
+def _add_addresses(txn: Transaction, dropped: Sequence[tuple[SignedPage, str]]) -> None:
+    """Add the address of each duplicate to the record of its representative, up to a limit, if that can be read."""
+    for kept, url in dropped:
+        with suppress(msgspec.DecodeError, IndexDamaged):
+            recorded = txn.find(kept.scope, kept.key)
+            if recorded is None:
+                continue
+            number, record = recorded
+            if len(record.also_at) < MAX_ALSO_AT and url not in record.also_at and len(url) <= MAX_ADDRESS_CHARS:
+                txn.replace(number, msgspec.structs.replace(record, also_at=(*record.also_at, url)))

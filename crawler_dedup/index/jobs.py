@@ -55,7 +55,7 @@ def wait_for(future: Future[_T], seconds: float, name: object) -> _T:
 class JobThread(ABC):
     """A thread that runs write jobs in the order in which they were submitted.
 
-    A job can be withdrawn (``Future.cancel``) until it is taken. Subclasses call :meth:`_start` once they are complete.
+    A job can be withdrawn (``Future.cancel``) until it is taken. Subclasses start the thread once they are complete.
 
     Args:
         name: name of the thread.
@@ -76,9 +76,6 @@ class JobThread(ABC):
         self._is_closing = False
         # A daemon thread: the process can end even while another one holds the write lock, or a server does not answer.
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
-
-    def _start(self) -> None:
-        self._thread.start()
 
     @abstractmethod
     def _attempt(self) -> list[Any]:

@@ -33,11 +33,6 @@ class ServerAddress:
     index: str = _ONLY_INDEX
 
     @property
-    def tag(self) -> bytes:
-        """The beginning of the names of all keys of the index, without braces."""
-        return f"index:{self.index}".encode()
-
-    @property
     def password(self) -> str:
         """The password, which no message may contain; ``""`` if there is none."""
         return unquote(urlsplit(self.url).password or "")

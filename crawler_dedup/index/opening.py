@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from crawler_dedup.config import MAP_SIZE
-from crawler_dedup.errors import IndexDamaged, IndexGone, IndexMissing
+from crawler_dedup.errors import IndexGone, IndexMissing
 from crawler_dedup.index.index import Index
 from crawler_dedup.index.lmdb.engine import DATA_FILE, damaged_error
 from crawler_dedup.index.lmdb.index import DirectoryIndex
@@ -114,11 +114,3 @@ def require_run(location: Location, run: int) -> None:
     with suppress(OSError):  # opening it says why
         if not has_index(location) or is_run_alive(location.resolve(), run, readonly=True) is False:
             raise IndexGone(f"The index in {location} was deleted or replaced.")
-
-
-def count_entries(pages: Index) -> int | None:
-    """Return how many pages an index has; ``None`` if their number is damaged."""
-    try:
-        return len(pages)
-    except IndexDamaged:
-        return None

@@ -1,6 +1,6 @@
 """What people have said about pages: it is asked before the rules, and no threshold overrules it.
 
-It is asked in :mod:`crawler_dedup.index.decider`.
+It is asked by :class:`~crawler_dedup.index.decider.Decider` where a page is not recorded, and for each kept page.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class Override(msgspec.Struct, frozen=True, array_like=True):
         return url.startswith(self.urls[0]) if self.kind == "below" else url in self.urls
 
     def __str__(self) -> str:
-        return f"{self.kind} {' '.join(self.urls)}"
+        return f"{'keep --' * (self.kind == 'below')}{self.kind} {' '.join(self.urls)}"  # as the command is written
 
 
 def make_override(kind: OverrideKind, urls: Iterable[str], since: int = 0) -> Override:

@@ -14,15 +14,7 @@ from typing import Annotated, NamedTuple
 import msgspec
 from xxhash import xxh3_128_digest, xxh32_digest
 
-from crawler_dedup.index.layout import (
-    COUNTS,
-    SITE_KEY_BYTES,
-    SITES,
-    SNAPSHOT_NUMBER_BYTES,
-    SNAPSHOTS,
-    RowTable,
-    decode_struct,
-)
+from crawler_dedup.index import layout
 from crawler_dedup.index.limits import MAX_SNAPSHOTS
 from crawler_dedup.index.protocols import Matcher
 from crawler_dedup.index.records import name_page
@@ -131,13 +123,13 @@ class StoredSite(msgspec.Struct, frozen=True, array_like=True):
         snapshots: number and content of each snapshot that is kept.
     """
 
-    key: Annotated[bytes, msgspec.Meta(min_length=SITE_KEY_BYTES, max_length=SITE_KEY_BYTES)]
+    key: Annotated[bytes, msgspec.Meta(min_length=layout.SITE_KEY_BYTES, max_length=layout.SITE_KEY_BYTES)]
     pages_counted: Count
     number: Count
     since: int
     counts: bytes
     snapshots: Annotated[
-        list[tuple[Annotated[int, msgspec.Meta(ge=1, lt=1 << 8 * SNAPSHOT_NUMBER_BYTES)], bytes]],
+        list[tuple[Annotated[int, msgspec.Meta(ge=1, lt=1 << 8 * layout.SNAPSHOT_NUMBER_BYTES)], bytes]],
         msgspec.Meta(max_length=MAX_SNAPSHOTS),
     ]
 
@@ -152,7 +144,11 @@ def site_key(scope: str, url: str) -> bytes:
     """Return a 96-bit hash of a scope and the site of an address; ``b""`` if the address has no host."""
     site = site_of(url)
     # The length distinguishes ("a", "bc") and ("ab", "c").
-    return xxh3_128_digest(f"{len(scope)}:{scope}{site}".encode("utf-8", "replace"))[:SITE_KEY_BYTES] if site else b""
+    return (
+        xxh3_128_digest(f"{len(scope)}:{scope}{site}".encode("utf-8", "replace"))[: layout.SITE_KEY_BYTES]
+        if site
+        else b""
+    )
 
 
 _DIGEST_BYTES = 4
@@ -224,14 +220,14 @@ class SiteStore:
         counted, counts = self._counts(key)
         counts, snapshot = matcher.count(page, counted, counts)
         counted += 1
-        self._write(COUNTS, key, _join_counts(counted, counts))
+        self._write(layout.COUNTS, key, _join_counts(counted, counts))
         if counted == 1:
             self._write_head(key, SiteHead(since=now, only=name))
         elif head.only:
             head = msgspec.structs.replace(head, only=b"")
             self._write_head(key, head)
         if snapshot:
-            self._write(SNAPSHOTS, _snapshot_name(key, counted), snapshot)
+            self._write(layout.SNAPSHOTS, _snapshot_name(key, counted), snapshot)
             kept = (*head.numbers, counted)
             self._drop_snapshots(key, kept[:-MAX_SNAPSHOTS])
             self._write_head(key, SiteHead(counted, head.since, kept[-MAX_SNAPSHOTS:]))
@@ -244,7 +240,7 @@ class SiteStore:
 
     def _keys(self) -> Iterator[bytes]:
         """Yield the keys of all sites of which pages were counted."""
-        return (name for name, _ in self._storage.scan(SITES))
+        return (name for name, _ in self._storage.scan(layout.SITES))
 
     def count_unreadable(self) -> int:
         """Return the number of sites with stored data that cannot be read."""
@@ -264,9 +260,9 @@ class SiteStore:
         since = now + 1 if head.number else site.since  # times are whole seconds
         numbers = tuple(number for number, _ in site.snapshots)
         self._write_head(key, SiteHead(site.number, since, numbers))
-        self._write(COUNTS, key, _join_counts(site.pages_counted, site.counts))
+        self._write(layout.COUNTS, key, _join_counts(site.pages_counted, site.counts))
         for number, content in site.snapshots:
-            self._write(SNAPSHOTS, _snapshot_name(key, number), content)
+            self._write(layout.SNAPSHOTS, _snapshot_name(key, number), content)
         return True
 
     def count_counted(self, key: bytes) -> int:
@@ -279,40 +275,40 @@ class SiteStore:
         """Remove what is known about a site."""
         with suppress(msgspec.DecodeError):
             self._drop_snapshots(key, self._head(key).numbers)
-        self._storage.delete(COUNTS, key)
-        self._storage.delete(SITES, key)
+        self._storage.delete(layout.COUNTS, key)
+        self._storage.delete(layout.SITES, key)
 
     def _read_site(self, key: bytes) -> StoredSite:
         """Return all that is stored about a site. Raises :class:`msgspec.DecodeError`."""
         head, (counted, counts) = self._head(key), self._counts(key)
         # On a server, a crawl may have removed the oldest snapshot since the head was read.
         snapshots = [self._snapshot(key, number) for number in head.numbers]
-        if len(key) != SITE_KEY_BYTES or not counted:
+        if len(key) != layout.SITE_KEY_BYTES or not counted:
             raise msgspec.DecodeError("a row of a site is missing")
         stored = [(snapshot.number, snapshot.content) for snapshot in snapshots if snapshot is not None]
         return StoredSite(key, counted, head.number, head.since, counts, stored)
 
     def _head(self, key: bytes) -> SiteHead:
-        content = self._read(SITES, key)
-        return _NO_HEAD if content is None else decode_struct(_decode_head, content)
+        content = self._read(layout.SITES, key)
+        return _NO_HEAD if content is None else layout.decode_struct(_decode_head, content)
 
     def _write_head(self, key: bytes, head: SiteHead) -> None:
-        self._write(SITES, key, _encode_head(head))
+        self._write(layout.SITES, key, _encode_head(head))
 
     def _snapshot(self, key: bytes, number: int) -> Snapshot | None:
-        content = self._read(SNAPSHOTS, _snapshot_name(key, number))
+        content = self._read(layout.SNAPSHOTS, _snapshot_name(key, number))
         return None if content is None else Snapshot(number, content)
 
     def _drop_snapshots(self, key: bytes, numbers: Iterable[int]) -> None:
         for number in numbers:
-            self._storage.delete(SNAPSHOTS, _snapshot_name(key, number))
+            self._storage.delete(layout.SNAPSHOTS, _snapshot_name(key, number))
 
     def _counts(self, key: bytes) -> tuple[int, bytes]:
         """Return how many pages of a site were counted, and the encoded counts."""
-        content = self._read(COUNTS, key) or b""
+        content = self._read(layout.COUNTS, key) or b""
         return int.from_bytes(content[:_COUNT_BYTES], "big"), content[_COUNT_BYTES:]
 
-    def _read(self, table: RowTable, name: bytes) -> bytes | None:
+    def _read(self, table: layout.RowTable, name: bytes) -> bytes | None:
         """Return the content of a row, or ``None``. Raises :class:`msgspec.DecodeError` where it is damaged."""
         sealed = self._storage.read(table, name)
         if sealed is None:
@@ -322,7 +318,7 @@ class SiteStore:
             raise msgspec.DecodeError("the profile of a site is damaged")
         return content
 
-    def _write(self, table: RowTable, name: bytes, content: bytes) -> None:
+    def _write(self, table: layout.RowTable, name: bytes, content: bytes) -> None:
         # With a checksum: otherwise a wrong bit in a hash would not be noticed.
         self._storage.write(table, name, xxh32_digest(content) + content)
 
@@ -332,4 +328,4 @@ def _join_counts(pages_counted: int, content: bytes) -> bytes:
 
 
 def _snapshot_name(key: bytes, number: int) -> bytes:
-    return key + number.to_bytes(SNAPSHOT_NUMBER_BYTES, "big")
+    return key + number.to_bytes(layout.SNAPSHOT_NUMBER_BYTES, "big")

@@ -9,18 +9,7 @@ from contextlib import suppress
 import msgspec
 
 from crawler_dedup.hashes import Numbers
-from crawler_dedup.index.layout import (
-    NUMBER_BYTES,
-    NUMBERS,
-    OVERRIDES,
-    RECORDS,
-    SIGNATURES,
-    decode_struct,
-    numbers_in,
-    reference_entry,
-    reference_of_name,
-    reference_of_signature,
-)
+from crawler_dedup.index import layout
 from crawler_dedup.index.limits import MAX_ALIASES, MAX_REPRESENTATIVES, MAX_UNDER_TITLE
 from crawler_dedup.index.overrides import KnownOverrides, Override, Overrides
 from crawler_dedup.index.profiles import FrozenProfiles, SiteStore
@@ -68,19 +57,19 @@ class Transaction:
 
     def get(self, number: int) -> Record | None:
         """Return the record with *number*, or ``None``. Raises :class:`msgspec.DecodeError` if it is unreadable."""
-        stored = self._storage.read(RECORDS, number_name(number))
+        stored = self._storage.read(layout.RECORDS, number_name(number))
         return None if stored is None else decode(stored)
 
     def replace(self, number: int, record: Record) -> None:
         """Replace the record with *number* by *record*, which is of the same page."""
-        self._storage.write(RECORDS, number_name(number), encode(record))
+        self._storage.write(layout.RECORDS, number_name(number), encode(record))
 
     def items(self) -> Iterator[tuple[int, Record | None]]:
         """Yield (number, record) in ascending order; ``None`` for a record that cannot be read, or has no number."""
-        for name, content in self._storage.scan(RECORDS):
+        for name, content in self._storage.scan(layout.RECORDS):
             record = None
             with suppress(msgspec.DecodeError):
-                record = decode(content) if len(name) == NUMBER_BYTES else None
+                record = decode(content) if len(name) == layout.NUMBER_BYTES else None
             yield int.from_bytes(name, "big"), record
 
     # Pages
@@ -90,36 +79,33 @@ class Transaction:
         return self._find(name_page(scope, key))
 
     def _find(self, name: bytes) -> tuple[int, Record] | None:
-        for number, record in self._read_at(reference_of_name(name)):
+        for number, record in self._read_at(layout.reference_of_name(name)):
             if name in record.aliases or name == name_of(record):
                 return number, record
         return None
 
     def read_buckets(self, scope: str, probes: Iterable[int], limit: int | None) -> Numbers:
         """Return the signatures of *scope* in the buckets *probes*: at least the first *limit* of each bucket, or all."""
-        return self._storage.read_buckets(SIGNATURES, hash_scope(scope), probes, limit)
+        return self._storage.read_buckets(layout.SIGNATURES, hash_scope(scope), probes, limit)
 
-    def read_representatives(self, scope: str, signature: int) -> Iterator[tuple[int, Record]]:
-        """Yield (number, record) of the representatives with *signature*, the oldest first."""
-        for number, record in self._read_at(reference_of_signature(hash_scope(scope), signature)):
-            if record.page.signature == signature and record.page.scope == scope:
-                yield number, record
+    def read_filed(self, scope: str, key: int) -> Iterator[tuple[int, Record]]:
+        """Yield (number, record) of the pages filed under a signature or the key of a title, perhaps among other pages.
 
-    def read_under_title(self, scope: str, title: int) -> Iterator[tuple[int, Record]]:
-        """Yield (number, record) of the pages filed under the key *title*, the oldest first, perhaps among other pages."""
-        for number, record in self._read_at(reference_of_signature(hash_scope(scope), title)):
+        The oldest come first.
+        """
+        for number, record in self._read_at(layout.reference_of_signature(hash_scope(scope), key)):
             if record.page.scope == scope:
                 yield number, record
 
     def add(self, record: Record, filing: Filing) -> int:
         """Store *record*, file it under its signature, and return its number."""
-        references = [reference_of_name(name_of(record))]
+        references = [layout.reference_of_name(name_of(record))]
         record = self._without_taken_aliases(record, references)
         record = self._represent(record, filing, references)
         number = self._storage.new_number()
         for reference in references:
             self._put(reference, number)
-        self._storage.write(RECORDS, number_name(number), encode(record), is_new=True)
+        self._storage.write(layout.RECORDS, number_name(number), encode(record), is_new=True)
         self.runs.count_claims(record, 1)
         return number
 
@@ -128,7 +114,7 @@ class Transaction:
         free: list[bytes] = []
         for alias in record.aliases:
             if alias not in free and alias != name_of(record) and self._find(alias) is None:
-                references.append(reference_of_name(alias))
+                references.append(layout.reference_of_name(alias))
                 free.append(alias)
         return msgspec.structs.replace(record, aliases=tuple(free)) if record.aliases else record
 
@@ -138,35 +124,31 @@ class Transaction:
         The references of its signature and its title are added to *references*.
         """
         scope, signature = hash_scope(record.page.scope), record.page.signature
-        reference = reference_of_signature(scope, signature)
+        reference = layout.reference_of_signature(scope, signature)
         is_filed = bool(numbers := self.numbers_at(reference)) and self._has_representative(scope, signature)
         is_representative = not is_filed or len(numbers) < MAX_REPRESENTATIVES
         if is_representative:
             references.append(reference)
         if not is_filed:
-            self._storage.append(SIGNATURES, scope, filing.keys(record.page), signature)
+            self._storage.append(layout.SIGNATURES, scope, filing.keys(record.page), signature)
         if title := filing.title_key(record.page):
-            reference = reference_of_signature(scope, title)
+            reference = layout.reference_of_signature(scope, title)
             if len(self.numbers_at(reference)) < MAX_UNDER_TITLE:
                 references.append(reference)
-        return (
-            record
-            if record.is_representative is is_representative
-            else msgspec.structs.replace(record, is_representative=is_representative)
-        )
+        return msgspec.structs.replace(record, is_representative=is_representative)
 
     def remove(self, number: int, record: Record, filing: Filing) -> None:
         """Remove *record*, which has *number*; remove its signature, too, unless another page has the same."""
         page, scope = record.page, hash_scope(record.page.scope)
-        self._storage.delete(RECORDS, number_name(number))
+        self._storage.delete(layout.RECORDS, number_name(number))
         self.runs.count_claims(record, -1)
         for reference in references_of(record):
             self._take(reference, number)
-        self._take(reference_of_signature(scope, page.signature), number)
+        self._take(layout.reference_of_signature(scope, page.signature), number)
         if title := filing.title_key(page):
-            self._take(reference_of_signature(scope, title), number)
+            self._take(layout.reference_of_signature(scope, title), number)
         if not self._has_representative(scope, page.signature):
-            self._storage.take(SIGNATURES, scope, filing.keys(page), page.signature)
+            self._storage.take(layout.SIGNATURES, scope, filing.keys(page), page.signature)
 
     def forget(self, number: int, select: Callable[[Record], bool], filing: Filing) -> Record | None:
         """Remove the record with *number* if *select* picks it now, and return it then."""
@@ -189,20 +171,22 @@ class Transaction:
         if self._find(name) is not None:
             return record
         for oldest in record.aliases[: -(MAX_ALIASES - 1)]:
-            self._take(reference_of_name(oldest), number)
-        self._put(reference_of_name(name), number)
+            self._take(layout.reference_of_name(oldest), number)
+        self._put(layout.reference_of_name(name), number)
         return msgspec.structs.replace(record, aliases=(*record.aliases[-(MAX_ALIASES - 1) :], name))
 
-    def remove_alias(self, number: int, record: Record, key: str) -> Record:
-        """Remove the alias *key* of *record*, which has *number*; return the record to store."""
-        name = name_page(record.page.scope, key)
-        self._take(reference_of_name(name), number)
-        return msgspec.structs.replace(record, aliases=tuple(alias for alias in record.aliases if alias != name))
+    def remove_alias(self, number: int, key: str) -> None:
+        """Remove the alias *key* of the record with *number*."""
+        if (record := self.get(number)) is not None:
+            name = name_page(record.page.scope, key)
+            self._take(layout.reference_of_name(name), number)
+            aliases = tuple(alias for alias in record.aliases if alias != name)
+            self.replace(number, msgspec.structs.replace(record, aliases=aliases))
 
     def _has_representative(self, scope: int, signature: int) -> bool:
         """Return whether a page is filed under *signature*, so that the tables have it; true if a record is unreadable."""
         try:
-            filed = self._read_at(reference_of_signature(scope, signature))
+            filed = self._read_at(layout.reference_of_signature(scope, signature))
             return any(is_under(record, scope, signature) for _, record in filed)
         except msgspec.DecodeError:
             return True
@@ -217,7 +201,7 @@ class Transaction:
     def find_filed(self, scope: int, signature: int) -> list[int]:
         """Return the numbers of the records that can be read and are filed under *signature*, ascending."""
         filed = []
-        for number in self.numbers_at(reference_of_signature(scope, signature)):
+        for number in self.numbers_at(layout.reference_of_signature(scope, signature)):
             with suppress(msgspec.DecodeError):
                 record = self.get(number)
                 if record is not None and is_under(record, scope, signature):
@@ -226,18 +210,18 @@ class Transaction:
 
     def numbers_at(self, reference: int) -> list[int]:
         """Return the numbers to which *reference* leads, ascending, perhaps with numbers of other references."""
-        key, first = reference_entry(reference, 0)
-        return numbers_in(self._storage.read_buckets(NUMBERS, _SCOPE, [key], None), first)
+        key, first = layout.reference_entry(reference, 0)
+        return layout.numbers_in(self._storage.read_buckets(layout.NUMBERS, _SCOPE, [key], None), first)
 
     def _put(self, reference: int, number: int) -> None:
         """Make *reference* lead to *number*; it must not do so already."""
-        key, payload = reference_entry(reference, number)
-        self._storage.append(NUMBERS, _SCOPE, [key], payload)
+        key, payload = layout.reference_entry(reference, number)
+        self._storage.append(layout.NUMBERS, _SCOPE, [key], payload)
 
     def _take(self, reference: int, number: int) -> None:
         """Remove *number* from *reference*, if it is there."""
-        key, payload = reference_entry(reference, number)
-        self._storage.take(NUMBERS, _SCOPE, [key], payload)
+        key, payload = layout.reference_entry(reference, number)
+        self._storage.take(layout.NUMBERS, _SCOPE, [key], payload)
 
     # Overrides
 
@@ -246,7 +230,7 @@ class Transaction:
 
         Raises :class:`msgspec.DecodeError` if one of them cannot be read.
         """
-        stored = self._storage.read(OVERRIDES, OVERRIDES_VERSION)
+        stored = self._storage.read(layout.OVERRIDES, OVERRIDES_VERSION)
         version = b"" if stored is None else bytes(stored)
         version_known, overrides = self._known.latest  # replaced in one step
         if version_known != version:
@@ -264,10 +248,10 @@ class Transaction:
         return sum(override is None for override in self._read_overrides())
 
     def _read_overrides(self) -> Iterator[Override | None]:
-        for name, content in self._storage.scan(OVERRIDES):
+        for name, content in self._storage.scan(layout.OVERRIDES):
             if name != OVERRIDES_VERSION:
                 try:
-                    override = decode_struct(_decode_override, content)
+                    override = layout.decode_struct(_decode_override, content)
                 except msgspec.DecodeError:
                     yield None
                 else:
@@ -275,7 +259,7 @@ class Transaction:
 
     def add_override(self, override: Override) -> bool:
         """Store *override*; replace a stored one only if *override* has restorations. Return whether none was stored."""
-        is_new = self._storage.read(OVERRIDES, override.name) is None
+        is_new = self._storage.read(layout.OVERRIDES, override.name) is None
         if is_new or override.restorations:
             self._write_override(override)
         return is_new
@@ -288,15 +272,15 @@ class Transaction:
                 self._write_override(changed)
 
     def _write_override(self, override: Override) -> None:
-        self._storage.write(OVERRIDES, override.name, msgspec.msgpack.encode(override))
-        self._storage.write(OVERRIDES, OVERRIDES_VERSION, os.urandom(_VERSION_BYTES))
+        self._storage.write(layout.OVERRIDES, override.name, msgspec.msgpack.encode(override))
+        self._storage.write(layout.OVERRIDES, OVERRIDES_VERSION, os.urandom(_VERSION_BYTES))
 
     def remove_override(self, override: Override) -> bool:
         """Remove *override*; return whether it was stored."""
-        if self._storage.read(OVERRIDES, override.name) is None:
+        if self._storage.read(layout.OVERRIDES, override.name) is None:
             return False
-        self._storage.delete(OVERRIDES, override.name)
-        self._storage.write(OVERRIDES, OVERRIDES_VERSION, os.urandom(_VERSION_BYTES))
+        self._storage.delete(layout.OVERRIDES, override.name)
+        self._storage.write(layout.OVERRIDES, OVERRIDES_VERSION, os.urandom(_VERSION_BYTES))
         return True
 
 
@@ -309,7 +293,7 @@ def _require_readable(override: Override | None) -> Override:
 def number_name(number: int) -> bytes:
     """Return the name of the record with *number*. Raises :class:`msgspec.DecodeError` after the largest possible one."""
     try:
-        return number.to_bytes(NUMBER_BYTES, "big")
+        return number.to_bytes(layout.NUMBER_BYTES, "big")
     except OverflowError as error:
         raise msgspec.DecodeError(f"{number} is no number of a record") from error
 
@@ -321,7 +305,7 @@ def name_of(record: Record) -> bytes:
 
 def references_of(record: Record) -> list[int]:
     """Return the references of the page key and of the aliases of *record*."""
-    return [reference_of_name(name) for name in (name_of(record), *record.aliases)]
+    return [layout.reference_of_name(name) for name in (name_of(record), *record.aliases)]
 
 
 def is_under(record: Record, scope: int, signature: int) -> bool:

@@ -17,7 +17,7 @@ from crawler_dedup.inspection.inspectedpage import (
 )
 from crawler_dedup.inspection.journaltable import IS_DUPLICATE, JournalTable, number_of
 from crawler_dedup.journal.reader import Journals
-from crawler_dedup.rules.matcher import Comparing, RuleMatcher, pair_of
+from crawler_dedup.rules.matcher import RuleMatcher
 from crawler_dedup.rules.pair import Pair
 from crawler_dedup.rules.sites import UNKNOWN_SITE, SiteProfile, decode_profile, trim
 from crawler_dedup.signedpage import SignedPage, Trait
@@ -28,8 +28,10 @@ from crawler_dedup.signing.signer import Signer
 from crawler_dedup.urls import text_without_credentials
 
 if TYPE_CHECKING:
+    from crawler_dedup.config import Config
     from crawler_dedup.index.profiles import Snapshot
     from crawler_dedup.journal.entry import Entry
+    from crawler_dedup.signing.schemes import Scheme
 
 
 @dataclass(frozen=True)
@@ -53,7 +55,7 @@ class PairSites:
         """Return the pair in which *kept* may represent *new*."""
         if self.links_followed is not None:
             new = msgspec.structs.replace(new, links_followed=self.links_followed)
-        return pair_of(signer.config, signer.scheme, new, trim(kept), self.new, self.kept)
+        return Pair(new, trim(kept), signer.config, signer.scheme, self.new, self.kept)
 
 
 _KNOWN_NOW = "The rules used what the index knows about the sites now"
@@ -169,12 +171,12 @@ def _kind_of(block: PackedBlock) -> str:
     return next(named, "a fact" if block.size <= SHORT else "a text")
 
 
-def find_similar(pages: Index, comparing: Comparing, page: SignedPage) -> str:
+def find_similar(pages: Index, config: Config, scheme: Scheme, page: SignedPage) -> str:
     """Return the address of the other kept page that has most blocks of a kept *page*; ``""`` if there is no candidate.
 
     The index no longer has all that the rules need of a new page.
     """
-    matcher, shown = _RecordingMatcher(comparing), cover_of(page).shown
+    matcher, shown = _RecordingMatcher(config, scheme), cover_of(page).shown
     pages.preview(msgspec.structs.replace(page, key=""), matcher)
     others = [pair.kept for pair in matcher.pairs if pair.kept.url != page.url]
     return max(others, key=lambda other: len(shown & cover_of(other).shown)).url if others else ""
@@ -183,8 +185,8 @@ def find_similar(pages: Index, comparing: Comparing, page: SignedPage) -> str:
 class _RecordingMatcher(RuleMatcher):
     """Notes the pairs that would be compared, and calls none a duplicate."""
 
-    def __init__(self, comparing: Comparing) -> None:
-        super().__init__(comparing)
+    def __init__(self, config: Config, scheme: Scheme) -> None:
+        super().__init__(config, scheme)
         self.pairs: list[Pair] = []
 
     def choose(

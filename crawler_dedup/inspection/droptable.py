@@ -187,7 +187,7 @@ def find_doubts(entry: Entry, kept_title: str | None, kept_text: bytes, max_dist
         *_compare_contents(entry, kept_title, kept_text),
         *_compare_addresses(entry),
         *([(2, "signatures as far apart as allowed")] if distance == max_distance else []),
-        *([(2, "found by its name: the signatures are far apart")] if distance > max_distance else []),
+        *([(2, "found by its title: the signatures are far apart")] if distance > max_distance else []),
     ]
 
 

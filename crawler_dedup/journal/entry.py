@@ -165,8 +165,20 @@ def _version_of(line: Content) -> int:
         return VERSION
 
 
-def entry_of(event: Event, decision: Decision, page: SignedPage | None, *, run: int, spider: str) -> Entry:
-    """Make the entry for *decision* about *page* (``None``: only its address is known)."""
+def entry_of(
+    event: Event,
+    decision: Decision,
+    page: SignedPage | None,
+    *,
+    run: int,
+    spider: str,
+    request: DroppedRequest | None = None,
+) -> Entry:
+    """Make the entry for *decision* about *page* (``None``: only its address is known).
+
+    Args:
+        request: the request whose response was dropped.
+    """
     match = decision.match
     return Entry(
         version=VERSION,
@@ -189,6 +201,7 @@ def entry_of(event: Event, decision: Decision, page: SignedPage | None, *, run: 
         text=page.text if page else b"",
         snapshot=decision.snapshot,
         kept_snapshot=decision.kept_snapshot,
+        request=request,
     )
 
 

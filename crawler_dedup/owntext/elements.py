@@ -39,11 +39,8 @@ class Elements:
             the content, and not just like the one around it: comments, notices, forms. 0: there is none.
         words: for each of these numbers, what marks the element and those around it; the main part of a page has ``"main"``.
         owners: for each block, the number of its element.
-        preformatted: the indexes of the preformatted blocks.
         lines: preformatted blocks by their indexes, with their white space and without text in hidden elements, and other
             blocks of several lines.
-        hashes: the hashes of the lines by which the page is compared, once it is signed
-            (:func:`crawler_dedup.signing.pagelines.hashes_of_lines`).
         code: blocks with inline code by their indexes, with the code in backticks and line breaks as in *lines*.
     """
 
@@ -52,9 +49,7 @@ class Elements:
         self.marks = [0]
         self.words: dict[int, frozenset[str]] = {0: frozenset()}
         self.owners: list[int] = []
-        self.preformatted: set[int] = set()
         self.lines: dict[int, str] = {}
-        self.hashes: dict[int, int] = {}
         self.code: dict[int, str] = {}
 
     def add(self, element: HtmlElement, tag: str, parent: int) -> None:
@@ -76,7 +71,6 @@ class Elements:
         """Note the next block, which was made of *parts* in the element *owner*."""
         if has_lines:
             text = "".join(leave_out(parts, hidden)).replace("\r\n", "\n").replace("\r", "\n")
-            self.preformatted.add(len(self.owners))
             self.lines[len(self.owners)] = text.rstrip().lstrip("\n")
         elif not hidden:
             if LINE_BREAK in parts:

@@ -87,7 +87,7 @@ class _Writer:
         """
         place, level = self._places[number], self._blocks[number].level
         text = self._text_of(number)
-        if number in self._elements.preformatted:
+        if self._blocks[number].is_preformatted:
             fence = "`" * (1 + max([2, *map(len, _FENCE.findall(text))]))
             text = f"{fence}\n{text}\n{fence}"
         elif level:
@@ -104,7 +104,7 @@ class _Writer:
         rows: dict[int, dict[int, list[str]]] = {}
         for number in numbers:
             place = self._places[number]
-            if number in self._elements.preformatted or self._blocks[number].level or place.item:
+            if self._blocks[number].is_preformatted or self._blocks[number].level or place.item:
                 return ""
             cell = rows.setdefault(place.row, {}).setdefault(place.column, [])
             cell.append(" ".join(self._text_of(number).split()).replace("|", "\\|"))

@@ -134,7 +134,7 @@ class Selector:
 
     def _find_repeated(self, repeated: Container[int]) -> set[int]:
         """Return the blocks that the site repeats: of a preformatted text, all of its lines."""
-        hashes = self._elements.hashes or hashes_of_lines(self._page.outline)
+        hashes = hashes_of_lines(self._page.outline)
         are_repeated = map(repeated.__contains__, map(hashes.get, count()))  # of all lines
         return {
             place

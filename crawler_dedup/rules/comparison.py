@@ -11,7 +11,7 @@ from crawler_dedup.rules.pagepair import PagePair
 from crawler_dedup.signedpage import PageKind, Trait
 from crawler_dedup.signing.blocks import IS_ADDRESS, PackedBlock, hash_of_file, unpack_blocks
 from crawler_dedup.signing.cover import Cover, cover_of, key_of
-from crawler_dedup.signing.links import hash_own
+from crawler_dedup.signing.links import hash_target
 from crawler_dedup.signing.pagelines import SHORT
 
 # Plain numbers: to combine flags takes a microsecond.
@@ -179,9 +179,9 @@ class ComparedPair(PagePair):
         """The places of blocks that many pages of the site have: labels, or states, if the kept page is in the same frame.
 
         They may be anywhere on thin pages and pages that are visited again, else around the main text or, if they are short,
-        below it. If the kept page has nothing else in their place, only shared blocks around the main text are states. Links
-        are none, except around it. Of blocks with a digit elsewhere, the kept page must lack several, of which those below
-        the heading have twice the weight: they are values of a table, not the date in a frame.
+        below it. On one host, shared blocks around the main text are states even if the kept page has nothing else in their
+        place. Links are none, except around it. Of blocks with a digit elsewhere, the kept page must lack several, of which
+        those below the heading have twice the weight: they are values of a table, not the date in a frame.
         """
         blocks, common, is_thin = self._blocks, self.site_of_new.common, self.new.kind is PageKind.THIN
         states = {
@@ -192,9 +192,9 @@ class ComparedPair(PagePair):
             if not block.traits & _ENTRY or (block.traits & _LINKED and (is_thin or place in self._near))
         }
         if not self._takes_turns:
-            shared = self.site_of_new.shared if self._has_same_frame else ()
+            shared = self.site_of_new.shared if self.same_host and self._has_same_frame else ()
             return {at for at in states.intersection(self._near) if blocks[at].hash in shared}
-        if is_thin or self.new.key == self.kept.key:
+        if is_thin or self.is_revisit:
             return states
         values = {at for at in states.difference(self._near) if blocks[at].traits & _NUMBER}
         are_many = sum([1 + (at > self._near.start) for at in values if at in self._lacking]) >= limits.ANOTHER_FRAME
@@ -221,7 +221,7 @@ class ComparedPair(PagePair):
 
     def _says_where(self, place: int) -> bool:
         """Return whether a block ends with the address of one of the pages: on a page for printing, that of the article."""
-        own = hash_own(self.new.url), hash_own(self.kept.url)
+        own = hash_target(self.new.url, self.new.url), hash_target(self.kept.url, self.kept.url)
         following = self._blocks[place + 1 : place + 2]
         return any(block.traits & IS_ADDRESS == IS_ADDRESS and block.hash in own for block in following)
 
@@ -246,7 +246,7 @@ class ComparedPair(PagePair):
         if traits & _LINK == _LINK and is_short and not self.leads_elsewhere:
             return "leads to the kept page, or is navigation"
         is_listed = traits & _LINKED and (place in self._near or self._lists_others)
-        counts = traits & _MAIN or not traits & _ENTRY or is_listed or self.new.key == self.kept.key
+        counts = traits & _MAIN or not traits & _ENTRY or is_listed or self.is_revisit
         return "" if counts else "a link beside the main text"
 
     @cached_property

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from xxhash import xxh3_64_intdigest
 
-from crawler_dedup.hashes import Numbers, mix_bits
+from crawler_dedup.hashes import Numbers, mix_bits, sort_distinct
 from crawler_dedup.rules import limits
 from crawler_dedup.rules.sites import SiteProfile, decode_profile, hash_part
 from crawler_dedup.signedpage import Count, SignedPage
@@ -138,9 +138,8 @@ class SiteCounts:
 
         On few pages, one title less than pages is enough: two different titles may have set the same bit.
         """
-        counters = self._counters[
-            self._counters.searchsorted(kind) : self._counters.searchsorted(kind + (_ONE << _KIND))
-        ]
+        begin, end = self._counters.searchsorted([kind, kind + (_ONE << _KIND)])
+        counters = self._counters[begin:end]
         counts, bits = counters >> _COUNT & _COUNT_BITS, np.bitwise_count(counters & _TITLE_BITS)
         is_frequent = (counts >= pages) & (bits >= np.minimum(titles, counts - _ONE))
         return frozenset((counters[is_frequent] >> _ITEM & _HASH_BITS).tolist())
@@ -222,23 +221,17 @@ def _count_page(
     counted = places[is_counted]
     counters[counted] = counters[counted] + _FIRST | bit
     items = items[~is_counted]
-    short = _shorten(items)
+    # Of an item that was counted once; the bits of the title are 0.
+    short = (items >> _KIND << np.uint64(_SHORT_BITS) | items >> _ITEM & _SHORT_MASK).astype(np.uint32) << _TITLE_SHIFT
     places, is_known = _find(once, short, _ANY_TITLE)
     if is_known.any():
         known = places[is_known]
         bits = bit | _ONE << (once[known] & _ANY_TITLE).astype(np.uint64)
-        counters = _merge(counters, items[is_known] | _TWICE | bits)
+        counters = np.sort(np.concatenate([counters, items[is_known] | _TWICE | bits]), kind="stable")
         is_left = np.ones(len(once), dtype=bool)
         is_left[known] = False
         once, short = once[is_left], short[~is_known]
-    return counters, _distinct(_merge(once, short | np.uint32(title)))
-
-
-def _shorten(items: Numbers) -> _Once:
-    """Return the bits that are kept of *items* that were counted once; the bits of the title are 0."""
-    short = items >> _KIND << np.uint64(_SHORT_BITS) | items >> _ITEM & _SHORT_MASK
-    shortened: _Once = short.astype(np.uint32) << _TITLE_SHIFT
-    return shortened
+    return counters, sort_distinct(np.concatenate([once, short | np.uint32(title)]))
 
 
 def _is_ascending(numbers: NDArray[_Number]) -> bool:
@@ -257,8 +250,7 @@ def _read_items(blocks: bytes, links: bytes, parts: Sequence[int]) -> Numbers:
     items = np.concatenate([hashes, outlinks, np.array(parts, dtype=np.uint32)]).astype(np.uint64) << _ITEM
     items[len(hashes) :] |= _LINK
     items[len(hashes) + len(outlinks) :] ^= _LINK | _PART
-    items.sort()
-    return _distinct(items)
+    return sort_distinct(items)
 
 
 def _find(
@@ -272,17 +264,3 @@ def _find(
     if not len(numbers):
         return places, places != 0
     return places, numbers.take(places, mode="clip") ^ wanted <= lower
-
-
-def _merge(first: NDArray[_Number], second: NDArray[_Number]) -> NDArray[_Number]:
-    """Return the members of two arrays, ascending, of which *first* is ascending already."""
-    merged = np.concatenate([first, second])
-    merged.sort(kind="stable")  # fast if much is in order
-    return merged
-
-
-def _distinct(numbers: NDArray[_Number]) -> NDArray[_Number]:
-    """Return ascending *numbers*, each once."""
-    is_first = np.ones(len(numbers), dtype=bool)
-    np.not_equal(numbers[1:], numbers[:-1], out=is_first[1:])
-    return numbers[is_first]

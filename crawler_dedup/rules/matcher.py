@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from crawler_dedup.decision import Match
 from crawler_dedup.rules import table
 from crawler_dedup.rules.counts import SiteCounts
 from crawler_dedup.rules.pair import Pair
-from crawler_dedup.rules.sites import UNKNOWN_SITE, SiteProfile, decode_profile, trim, with_site_keys
+from crawler_dedup.rules.sites import SiteProfile, decode_profile, trim, with_site_keys
 from crawler_dedup.signedpage import SignedPage
 from crawler_dedup.signing.lookup import Lookup
 
@@ -20,40 +19,14 @@ if TYPE_CHECKING:
     from crawler_dedup.signing.schemes import Scheme
 
 
-class Comparing(Protocol):
-    """How pages are compared: by a scheme, and a configuration. A signer knows both, and more."""
-
-    config: Config
-    scheme: Scheme
-
-
-@dataclass
-class ConfiguredScheme:
-    """Scheme and configuration where nothing is signed: unlike a signer, it needs neither parser nor tokenizer."""
-
-    config: Config
-    scheme: Scheme
-
-
-def pair_of(
-    config: Config,
-    scheme: Scheme,
-    new: SignedPage,
-    kept: SignedPage,
-    new_site: SiteProfile = UNKNOWN_SITE,
-    kept_site: SiteProfile = UNKNOWN_SITE,
-) -> Pair:
-    """Return the pair of two pages that a crawl with the settings *config* compares."""
-    by_words, by_names = config.compare == "words", config.extractor == "paragraphs"
-    return Pair(new, kept, config.max_distance, scheme, new_site, kept_site, by_words, by_names)
-
-
 class RuleMatcher(Lookup):
     """Answers the questions of the index about pages, from scheme and rules."""
 
-    def __init__(self, signer: Comparing) -> None:
-        super().__init__(signer.scheme)
-        self._config = signer.config
+    trim = staticmethod(trim)
+
+    def __init__(self, config: Config, scheme: Scheme) -> None:
+        super().__init__(scheme)
+        self._config = config
 
     @staticmethod
     def count(page: SignedPage, pages_counted: int, counts: bytes) -> tuple[bytes, bytes]:
@@ -63,9 +36,6 @@ class RuleMatcher(Lookup):
 
     def prepare(self, page: SignedPage, snapshot: Snapshot) -> SignedPage:
         return with_site_keys(page, decode_profile(snapshot.content))
-
-    def trim(self, page: SignedPage) -> SignedPage:
-        return trim(page)
 
     def choose(
         self, new: SignedPage, kept: Iterable[SignedPage], snapshot_of: Callable[[SignedPage], Snapshot]
@@ -81,4 +51,4 @@ class RuleMatcher(Lookup):
             return decode_profile(snapshot_of(page).content)
 
         site = site_of(new)
-        return (pair_of(self._config, self._scheme, new, page, site, site_of(page)) for page in kept)
+        return (Pair(new, page, self._config, self.scheme, site, site_of(page)) for page in kept)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
+from crawler_dedup.config import Config
 from crawler_dedup.rules.sites import UNKNOWN_SITE, SiteProfile
 from crawler_dedup.signedpage import PageKind, SignedPage
 from crawler_dedup.signing import titles
-from crawler_dedup.signing.links import hash_own, unpack_links
+from crawler_dedup.signing.links import hash_target, unpack_links
 from crawler_dedup.signing.lookup import named_parts
 from crawler_dedup.signing.pagelines import hash_date_in
 from crawler_dedup.signing.schemes import Agreement, Scheme
@@ -22,23 +23,21 @@ class PagePair:
     Attributes:
         new: the page that may be dropped.
         kept: the page that would represent it.
-        max_distance: largest Hamming distance of two signatures that agree, in bits; with 0 only the same texts agree.
+        config: the settings. ``max_distance`` is the largest Hamming distance of two signatures that agree, in bits; with 0
+            only the same texts agree. ``compare`` says whether the words of both pages decide, and not only their
+            signatures; with another extractor than ``paragraphs``, whose text is not that of the blocks, not about texts
+            that were found by their name only.
         scheme: the scheme by which both pages are signed.
         new_site: what is known about the new page's site.
         kept_site: what is known about the kept page's site.
-        by_words: whether the words of both pages decide, and not only their signatures.
-        by_names: whether the words also decide about texts that were found by their name only; false with another extractor
-            than ``paragraphs``, whose text is not that of the blocks.
     """
 
     new: SignedPage
     kept: SignedPage
-    max_distance: int
+    config: Config
     scheme: Scheme
     new_site: SiteProfile = UNKNOWN_SITE
     kept_site: SiteProfile = UNKNOWN_SITE
-    by_words: bool = True
-    by_names: bool = True
 
     @cached_property
     def same_host(self) -> bool:
@@ -85,7 +84,7 @@ class PagePair:
     @property
     def signatures_agree(self) -> bool:
         """Whether the texts agree by their signatures."""
-        return self.agreement is not None and (self.distance is None or self.distance <= self.max_distance)
+        return self.agreement is not None and (self.distance is None or self.distance <= self.config.max_distance)
 
     @property
     def is_named_alike(self) -> bool:
@@ -93,10 +92,15 @@ class PagePair:
 
         The name is what both pages repeat of their titles. With a maximum distance of 0, only the same text is a duplicate.
         """
-        if not (self.are_texts and self.by_names) or self.max_distance == 0:
+        if not self.are_texts or self.config.extractor != "paragraphs" or self.config.max_distance == 0:
             return False
         has_same_name = bool(self.new_named) and self.new_named == self._kept_named
         return has_same_name and (not self.same_host or self.other_parts_agree)
+
+    @property
+    def is_revisit(self) -> bool:
+        """Whether the page was kept before, and is visited again."""
+        return self.new.key == self.kept.key
 
     @property
     def signatures_far_apart(self) -> bool:
@@ -116,7 +120,7 @@ class PagePair:
 
         A page that is visited again has changed if its links have.
         """
-        return not self.new.links_followed or self.new.key == self.kept.key
+        return not self.new.links_followed or self.is_revisit
 
     @property
     def same_links(self) -> bool:
@@ -126,7 +130,7 @@ class PagePair:
     @cached_property
     def _new_links(self) -> set[int]:
         """The links of the new page without the navigation of its site and without links to one of the two pages."""
-        own = {hash_own(self.new.url), hash_own(self.kept.url)}
+        own = {hash_target(self.new.url, self.new.url), hash_target(self.kept.url, self.kept.url)}
         return set(unpack_links(self.new.links)) - self.new_site.navigation - own
 
     @cached_property

@@ -16,13 +16,13 @@ class Pair(ComparedPair):
 
         For two texts whose words do not decide: whether their signatures agree.
         """
-        if self.are_texts and not self.by_words:
+        if self.are_texts and self.config.compare != "words":
             return self.signatures_agree
         if self.missing:
             return False
         if self.are_thin:  # an archive of a day is no copy of that of its month
             more = limits.MOST_MORE * len(self.own) if self.site_of_new.is_known else 0
-            return self.new.key == self.kept.key or self.kept_only <= more
+            return self.is_revisit or self.kept_only <= more
         return self.signatures_agree or any(not block.exemption for block in self.blocks)
 
     @property
@@ -31,7 +31,7 @@ class Pair(ComparedPair):
 
         As long as the site is not known, a page without a heading that names it may be a frame which a script fills.
         """
-        if not self.are_thin or self.new.key == self.kept.key:  # a page that is visited again
+        if not self.are_thin or self.is_revisit:
             return False
         may_be_filled = self.new.link_count > 0 and not self.new_named and not self.site_of_new.is_known
         is_frame = may_be_filled and size_of(self.own_unlinked) < limits.LITTLE_TEXT

@@ -24,26 +24,24 @@ class Rule:
 
     Attributes:
         name: the name of the rule in decisions, journals and statistics.
-        predicate: whether the new page is a duplicate of the kept one; ``None`` leaves that to the next rule.
-        describe: returns in a few words what the predicate has measured. Called to explain a decision, never to make it.
+        applies: returns whether the rule decides about a pair; if not, the next rule is asked.
+        describe: returns in a few words what was measured for that. Called to explain a decision, never to make it.
+        is_duplicate: what the rule decides: whether the new page is a duplicate of the kept one.
     """
 
     name: str
-    predicate: Callable[[Pair], bool | None]
+    applies: Callable[[Pair], bool]
     describe: Callable[[Pair], str]
+    is_duplicate: bool = False
+
+    def predicate(self, pair: Pair) -> bool | None:
+        """Return whether the new page is a duplicate of the kept one; ``None`` leaves that to the next rule."""
+        return self.is_duplicate if self.applies(pair) else None
 
 
-# Predicates
-
-
-def _same_bytes(pair: Pair) -> bool | None:
+def _has_same_bytes(pair: Pair) -> bool:
     # The same bytes at another path may lead elsewhere, by relative links.
-    has_same_links = pair.same_links or not pair.links_decide
-    return True if pair.new.digest == pair.kept.digest and has_same_links else None
-
-
-def _different_if(condition: Callable[[Pair], bool]) -> Callable[[Pair], bool | None]:
-    return lambda pair: False if condition(pair) else None
+    return pair.new.digest == pair.kept.digest and (pair.same_links or not pair.links_decide)
 
 
 # Descriptions of what the predicates measure
@@ -63,10 +61,10 @@ def _describe_signatures(pair: Pair) -> str:
     if pair.are_thin:
         return "thin pages have none"
     if pair.agreement is None:
-        return "the same name" if pair.is_named_alike else "they do not agree"
+        return "the titles name the same parts" if pair.is_named_alike else "they do not agree"
     if pair.distance is None:
         return f"{pair.scheme.name} finds the same text"
-    return f"{pair.distance} bits, limit {pair.max_distance}"
+    return f"{pair.distance} bits, limit {pair.config.max_distance}"
 
 
 def _describe_titles(pair: Pair) -> str:
@@ -97,17 +95,17 @@ TOO_MANY_VARIANTS = "too many variants of a list"
 TABLE: tuple[Rule, ...] = (
     Rule(
         "too little text",
-        _different_if(lambda pair: bool(pair.new.unsigned or pair.kept.unsigned)),
+        lambda pair: bool(pair.new.unsigned or pair.kept.unsigned),
         lambda pair: pair.new.unsigned or pair.kept.unsigned,
     ),
-    Rule(SAME_BYTES, _same_bytes, _describe_bytes),
-    Rule("signatures far apart", _different_if(lambda pair: pair.signatures_far_apart), _describe_signatures),
-    Rule("other titles", _different_if(lambda pair: not (pair.same_title or pair.is_twin)), _describe_titles),
-    Rule("nothing of its own", _different_if(lambda pair: pair.has_nothing_of_its_own), _describe_own_size),
-    Rule("not covered", _different_if(lambda pair: not pair.is_covered), _describe_coverage),
+    Rule(SAME_BYTES, _has_same_bytes, _describe_bytes, is_duplicate=True),
+    Rule("signatures far apart", lambda pair: pair.signatures_far_apart, _describe_signatures),
+    Rule("other titles", lambda pair: not (pair.same_title or pair.is_twin), _describe_titles),
+    Rule("nothing of its own", lambda pair: pair.has_nothing_of_its_own, _describe_own_size),
+    Rule("not covered", lambda pair: not pair.is_covered, _describe_coverage),
     # One new link is reason enough to keep a list: it may lead to a page that was not crawled.
-    Rule(OTHER_LINKS, _different_if(lambda pair: pair.links_lead_further), _describe_list),
-    Rule("alike", lambda _: True, lambda _: ""),
+    Rule(OTHER_LINKS, lambda pair: pair.links_lead_further, _describe_list),
+    Rule("alike", lambda _: True, lambda _: "", is_duplicate=True),
 )
 """The rules in the order in which they are asked; the last one always decides."""
 
@@ -120,11 +118,8 @@ def decide(pair: Pair, rules: Sequence[Rule] = TABLE) -> tuple[str, bool]:
 
     The last of *rules* must always decide.
     """
-    for rule in rules:
-        duplicate = rule.predicate(pair)
-        if duplicate is not None:
-            return rule.name, duplicate
-    raise AssertionError("the last rule always decides")
+    rule = next(rule for rule in rules if rule.applies(pair))
+    return rule.name, rule.is_duplicate
 
 
 def compare(pair: Pair) -> Match | None:
@@ -146,7 +141,7 @@ def first_match(pairs: Iterable[Pair]) -> tuple[SignedPage, Match] | None:
         rule, duplicate = decide(pair)
         if duplicate:
             return pair.kept, _match(rule, pair)
-        variants += rule == OTHER_LINKS and pair.kept.key != pair.new.key
+        variants += rule == OTHER_LINKS and not pair.is_revisit
         if variants == MAX_LIST_VARIANTS:
             return pair.kept, _match(TOO_MANY_VARIANTS, pair)
     return None

@@ -104,10 +104,9 @@ class BlockReader:
         self.elements = elements
         # For each element that begins and ends a block, by its number:
         self.parents = [_ROOT]
-        self._groups = [_ROOT]
         # Number of the list around it, level of the heading around it, the kind of its path, its row and its cell
-        # there; 0: there is none. Whether it has lines.
-        self._around = [(0, 0, 0, 0, 0, False)]
+        # there; 0: there is none. Whether it has lines; its group.
+        self._around = [(0, 0, 0, 0, 0, False, _ROOT)]
         self._cells = Counter[int]()  # of each row
         self._labels: dict[int, int] = {}  # the last <dt> in each element
 
@@ -251,7 +250,7 @@ class BlockReader:
     def _enter(self, element: HtmlElement, tag: str, parent: int) -> int:
         parents, known = self.parents, self._known_kinds
         number = len(parents)
-        around, level, path_kind, row, cell, has_lines = self._around[parent]
+        around, level, path_kind, row, cell, has_lines, _ = self._around[parent]
         parents.append(parent)
         path_kind = known.setdefault((path_kind, tag), len(known) + 1)
         if self.elements is not None:
@@ -269,8 +268,8 @@ class BlockReader:
                 self._cells[row] += 1
                 cell = self._cells[row]
             level, has_lines = _HEADINGS.get(tag, level), has_lines or tag == _LINES
-        self._groups.append(around or (parent if tag in _PARAGRAPHS else number))
-        self._around.append((around, level, path_kind, row, cell, has_lines))
+        group = around or (parent if tag in _PARAGRAPHS else number)
+        self._around.append((around, level, path_kind, row, cell, has_lines, group))
         return number
 
     def _turn(self, state: Concealment) -> None:
@@ -294,7 +293,7 @@ class BlockReader:
             self._hidden_begins = 0  # it goes on in the next block
         text = shown = join_parts(parts)
         if size := size_in_letters(text):  # 0: no text, or only characters that change no word
-            _, level, path_kind, row, cell, has_lines = self._around[number]
+            _, level, path_kind, row, cell, has_lines, group = self._around[number]
             linked, beside = 0, ""
             if links:
                 linked = min(size_of_links(parts, links, text, size), size)
@@ -302,9 +301,7 @@ class BlockReader:
                 beside = read_beside(parts, links, LINK_MARK * self._leads_to_place) if linked < size else ""
             if hidden:
                 shown = join_parts(leave_out(parts, hidden))
-            block = make_block(
-                (text, size, linked, self._groups[number], shown, level, path_kind, has_lines, row, cell, (), beside)
-            )
+            block = make_block((text, size, linked, group, shown, level, path_kind, has_lines, row, cell, (), beside))
             self.blocks.append(block._replace(lines=read_lines(block, parts, links, hidden)) if has_lines else block)
             if self.elements is not None:
                 self.elements.add_block(number, parts, hidden, code, has_lines=has_lines)

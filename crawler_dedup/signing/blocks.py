@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import struct
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from functools import lru_cache, partial, reduce
@@ -21,7 +20,7 @@ from crawler_dedup.signing.lines import hash_line, hash_text, is_number_sequence
 from crawler_dedup.signing.links import hash_target
 from crawler_dedup.signing.pagelines import SHORT, SYMBOLS, Line, count_read, read_lines, split_into_lines
 from crawler_dedup.signing.textblocks import find_joined
-from crawler_dedup.signing.titles import Heading, find_named, letters_of, split_title
+from crawler_dedup.signing.titles import find_named, letters_of, split_title
 
 if TYPE_CHECKING:
     from crawler_dedup.signing.maintext import MainBlocks
@@ -38,7 +37,6 @@ MAX_ROW = 500
 """Letters: the cells of a longer row are those of a layout."""
 
 _PACKED = np.dtype([("hash", "<u4"), ("traits", "u1"), ("size", "u1")])
-_ROW = struct.Struct("<IBB")
 _SIZE_UNIT = 4
 DATA_UNITS = SHORT // _SIZE_UNIT + 1
 """Size of a value in the data of a script, in units: it counts as a longer block."""
@@ -119,17 +117,15 @@ def pack_blocks(
     blocks, of_main = split_into_lines(page.blocks), frozenset(map(id, split_into_lines(main.blocks)))
     joined = find_joined(blocks)
     lines = [*read_lines(blocks)]
-    links = [line.hash for _, block, line in lines if not line.numbers and _is_entry(block, line)]
-    rows = _Rows(links)
-    headings: list[Heading] = []
+    rows = _Rows([line.hash for _, block, line in lines if not line.numbers and _is_entry(block, line)])
+    headings: list[tuple[str, bool]] = []
     main_texts: list[str] = []
-    noted = {} if page.elements is None else page.elements.hashes
-    for place, block, line in lines:
+    for _, block, line in lines:
         plain = line.plain
         traits = _ENTRY if _is_entry(block, line) else 0
         is_main = id(block) in of_main
         if block.level:
-            headings.append(Heading(letters_of(plain), bool(traits)))
+            headings.append((letters_of(plain), bool(traits)))
             traits |= _HEADING
         if is_main:
             if traits != _ENTRY | _HEADING:
@@ -144,13 +140,14 @@ def pack_blocks(
             traits |= _HIDDEN
         if block.path_kind and (block.linked >= block.size or id(block) in joined):
             traits |= _LINKED
-        noted[place] = rows.add(line, block, traits)
+        rows.add(line, block, traits)
         if "/" in plain and block.size <= MAX_ADDRESS_LINE and (address := _ADDRESS_AT_END.search(block.text)):
             rows.packed.setdefault(hash_target(address[0], url), (IS_ADDRESS, 0))
     rows.end()
     rows.add_others(blocks, embedded or {}, data)
     named = find_named(headings, main_texts, split_title(title), letters_of(plain_title))
-    return PageBlocks(_pack(_select(rows.packed)), named, rows.texts)
+    packed = np.array([(number, *block) for number, block in _select(rows.packed).items()], dtype=_PACKED)
+    return PageBlocks(packed.tobytes(), named, rows.texts)
 
 
 def _is_entry(block: Block, line: Line) -> bool:
@@ -179,8 +176,8 @@ class _Rows:
         self._dated: list[tuple[Line, Block, int]] = []
         self._cells: list[tuple[Line, Block, int]] = []
 
-    def add(self, line: Line, block: Block, traits: int) -> int:
-        """Add a block, and return its hash without its number of occurrences."""
+    def add(self, line: Line, block: Block, traits: int) -> None:
+        """Add a block."""
         if block.row != self._row:
             self.end()
             self._row = block.row
@@ -190,7 +187,7 @@ class _Rows:
         if line.around:
             self._dated.append((line, block, traits))
             self._add(hash_line(line.around, ()), block.text, size, traits & ~_NUMBER)
-        return self._add(line.hash, block.text, size, traits)
+        self._add(line.hash, block.text, size, traits)
 
     def end(self) -> None:
         """Add a block for the cells of the last row together."""
@@ -220,7 +217,8 @@ class _Rows:
             file = _find_file(source)
             whole = hash_text(source if file else unify(source))
             if whole not in self.packed:
-                number = _hash_source(file, whole)
+                number = whole & ~_ADDRESS
+                number = hash_text(file) & _FILE | number & ~_FILE | _ADDRESS if file else number
                 self.packed.setdefault(number, (_EMBEDDED if is_shown else _EMBEDDED | _HIDDEN, 0))
                 self.texts[number] = source
         for number in data:
@@ -233,31 +231,15 @@ class _Rows:
                 size = block.size if line.says_something else 0
                 self._add(hash_line(line.around, line.numbers), block.text, size, traits)
 
-    def _add(self, number: int, text: str, size: int, traits: int) -> int:
-        number_of_text = number
+    def _add(self, number: int, text: str, size: int, traits: int) -> None:
         if not traits & (_ENTRY | _HIDDEN | _NAME):
             self._times[number] = times = self._times.get(number, 0) + 1
             if times > 1:
-                number = _hash_again(number, times)
+                number = xxh3_64_intdigest(times.to_bytes(4, "little"), number) >> 32
         if number in self.packed:
             traits = _join_traits(self.packed[number][0], traits)
         self.texts[number] = text
         self.packed[number] = traits, min(-(-size // _SIZE_UNIT), _MAX_UNITS)
-        return number_of_text
-
-
-def _hash_again(number: int, times: int) -> int:
-    """Return the hash of a block with the hash *number* at its second occurrence on the page, its third, and so on."""
-    return xxh3_64_intdigest(times.to_bytes(4, "little"), number) >> 32
-
-
-def _hash_source(file: str, whole: int) -> int:
-    """Return the hash that a block has for an embedded text, or for an address of *file*, with the full hash *whole*.
-
-    The hash of an address has 16 bits of the name of its file, before 15 bits of the full hash.
-    """
-    whole &= ~_ADDRESS
-    return hash_text(file) & _FILE | whole & ~_FILE | _ADDRESS if file else whole
 
 
 def _find_file(source: str) -> str:
@@ -288,10 +270,6 @@ def _join_traits(first: int, second: int) -> int:
     return (first | second) & ~always | (first & second & always)
 
 
-def _pack(rows: Mapping[int, tuple[int, int]]) -> bytes:
-    return b"".join([_ROW.pack(number, traits, units) for number, (traits, units) in rows.items()])
-
-
 def _select(blocks: dict[int, tuple[int, int]]) -> dict[int, tuple[int, int]]:
     """Return *blocks*, or if they are too many the headings, the largest of the others, and a row for the rest."""
     if len(blocks) <= MAX_BLOCKS:
@@ -301,19 +279,12 @@ def _select(blocks: dict[int, tuple[int, int]]) -> dict[int, tuple[int, int]]:
     left_out = [number for number in blocks if number not in kept]
     # Two pages with this many blocks are the same only if the blocks left out are the same, too.
     hash_of_others = xxh3_64_intdigest(np.array(left_out, dtype="<u4").tobytes()) >> 32
-    return {
-        **{number: block for number, block in blocks.items() if number in kept},
-        hash_of_others: (_NUMBER | _MAIN, DATA_UNITS),
-    }
-
-
-def unpack_blocks(packed: bytes) -> list[PackedBlock]:
-    """Return the blocks that :attr:`PageBlocks.packed` holds."""
-    return list(_read_blocks(packed))
+    selected = {number: block for number, block in blocks.items() if number in kept}
+    return selected | {hash_of_others: (_NUMBER | _MAIN, DATA_UNITS)}
 
 
 @lru_cache(maxsize=_REMEMBERED)
-def _read_blocks(packed: bytes) -> tuple[PackedBlock, ...]:
+def unpack_blocks(packed: bytes) -> tuple[PackedBlock, ...]:
     """Return the blocks that :attr:`PageBlocks.packed` holds."""
     rows = np.frombuffer(packed, dtype=_PACKED)
     sizes = rows["size"].astype(np.uint16) * _SIZE_UNIT

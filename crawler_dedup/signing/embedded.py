@@ -10,14 +10,10 @@ from lxml.html import HtmlElement
 from crawler_dedup.signing.hidden import hidden_elements
 
 # Attributes with the address. If a script shows a picture later, "src" is the address of a placeholder.
-_ADDRESSES = {
-    "audio": ("src",),
-    "embed": ("src",),
+_ADDRESSES = dict.fromkeys(("audio", "embed", "source", "video"), ("src",)) | {
     "iframe": ("data-src", "src"),
     "img": ("data-src", "data-original", "data-lazy-src", "src", "srcset"),
     "object": ("data",),
-    "source": ("src",),
-    "video": ("src",),
 }
 _WITH_TEXT = ("aside", "dialog")  # the outline leaves them out
 _LOOKED_AT = (*_ADDRESSES, *_WITH_TEXT)

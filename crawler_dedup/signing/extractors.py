@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from pkgutil import resolve_name
@@ -53,14 +54,12 @@ def extract_text(body: bytes, encoding: str | None, *, whole: bool = False) -> s
         tree = parse(body, encoding)
     except BeyondLimits:
         return ""
-    try:
+    with suppress(BeyondLimits):
         if not whole and (encoding is None or is_charset(encoding)):
             check_body(body, Config.max_bytes)
             check_nodes(tree, len(body))
             check_depth(tree)
             return extract_with_trafilatura(tree)
-    except BeyondLimits:
-        pass
     return read_shown_text(tree)
 
 

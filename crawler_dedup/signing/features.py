@@ -19,34 +19,23 @@ from numpy.typing import NDArray
 from xxhash import xxh3_64_intdigest
 
 from crawler_dedup.errors import BeyondLimits
-from crawler_dedup.signing.characters import (
-    HAN_RANGES,
-    IGNORABLE_RANGES,
-    LETTER,
-    MARKS_RANGES,
-    UNSPACED_RANGES,
-    WIDE_PUNCTUATION_RANGES,
-    WIDE_RANGES,
-    drop_ignorable,
-    fold_arabic,
-    simplify_han,
-)
+from crawler_dedup.signing import characters
 from crawler_dedup.signing.limits import MAX_CHARS
 from crawler_dedup.signing.segmentation import CutHan, character_bigrams
 from crawler_dedup.signing.tables import stop_words
 
 # Words of ASCII, which are matched in three quarters of the time, and all others.
-_WORD = rf"(?:[a-z0-9_]++(?![^\0-\x7f])|{LETTER}+(?:[{MARKS_RANGES}]+(?:{LETTER}+)?)*)"
+_WORD = rf"(?:[a-z0-9_]++(?![^\0-\x7f])|{characters.LETTER}+(?:[{characters.MARKS_RANGES}]+(?:{characters.LETTER}+)?)*)"
 _WORDS = re.compile(_WORD)
 # [x][x]* for [x]+: if a pattern begins with a set of characters, re skips all others quickly.
 # In slices: jieba takes memory for each character of a run.
-_HAN_RUNS = re.compile(f"[{HAN_RANGES}][{HAN_RANGES}]{{0,4999}}")
-_UNSPACED_RUNS = re.compile(f"[{UNSPACED_RANGES}][{UNSPACED_RANGES}]*")
-_OTHER_THAN_WORDS = re.compile(f"[{HAN_RANGES}{UNSPACED_RANGES}]")
-_UNITS = re.compile(f"{_WORD}|[{HAN_RANGES}{UNSPACED_RANGES}]")
+_HAN_RUNS = re.compile(f"[{characters.HAN_RANGES}][{characters.HAN_RANGES}]{{0,4999}}")
+_UNSPACED_RUNS = re.compile(f"[{characters.UNSPACED_RANGES}][{characters.UNSPACED_RANGES}]*")
+_OTHER_THAN_WORDS = re.compile(f"[{characters.HAN_RANGES}{characters.UNSPACED_RANGES}]")
+_UNITS = re.compile(f"{_WORD}|[{characters.HAN_RANGES}{characters.UNSPACED_RANGES}]")
 # Without full-width punctuation, normalising takes a tenth of the time.
-_WIDE_PUNCTUATION = re.compile(f"[{WIDE_PUNCTUATION_RANGES}][{WIDE_PUNCTUATION_RANGES}]*")
-_WIDE_RUNS = re.compile(f"[{WIDE_RANGES}][{WIDE_RANGES}]*")
+_WIDE_PUNCTUATION = re.compile(f"[{characters.WIDE_PUNCTUATION_RANGES}][{characters.WIDE_PUNCTUATION_RANGES}]*")
+_WIDE_RUNS = re.compile(f"[{characters.WIDE_RANGES}][{characters.WIDE_RANGES}]*")
 
 _MAX_MARKS = 30
 """Maximum of combining marks in a row that are kept, as in the Stream-Safe Text Format (Unicode Standard Annex 15, §13)."""
@@ -71,8 +60,6 @@ _LONGEST_WORD = 40
 """Maximum number of letters of a word that is stemmed: longer strings are not words, and take long."""
 _FIRST_WIDE = "\u2e80"
 """First character of the range with kana, Han and Hangul, which no algorithm changes."""
-
-_TOO_LONG = "too many characters"
 
 WEIGHT_UNIT = 64
 """Weights are whole multiples of 1/64: sums of whole numbers are exact in any order, so a signature is the same on
@@ -147,7 +134,7 @@ def _too_many_marks(end: int) -> re.Pattern[str]:
 @cache
 def _droppable() -> re.Pattern[str]:
     """Match one character below :data:`_BMP` that is ignorable, or a combining mark: most texts have none."""
-    return re.compile(f"[{IGNORABLE_RANGES}{_marks(_BMP)}]")
+    return re.compile(f"[{characters.IGNORABLE_RANGES}{_marks(_BMP)}]")
 
 
 def unify(text: str) -> str:
@@ -166,13 +153,13 @@ def fold_words(text: str) -> str:
 def check_length(text: str) -> None:
     """Raise :class:`BeyondLimits` for a text that is too long to be signed."""
     if len(text) > MAX_CHARS:
-        raise BeyondLimits(_TOO_LONG)
+        raise BeyondLimits("too many characters")
 
 
 def check_expansion(size: int, written: int) -> None:
     """Raise :class:`BeyondLimits` if normalising *written* characters makes more than twice as many, and 100."""
     if size > 2 * written + 100:  # a few characters are ligatures of many
-        raise BeyondLimits(_TOO_LONG)
+        raise BeyondLimits("too many characters")
 
 
 def normalise(text: str, limit: float | None = None) -> str:
@@ -189,7 +176,8 @@ def normalise(text: str, limit: float | None = None) -> str:
     if text.isascii():
         return text.lower()
     # A few characters are ligatures of many.
-    return simplify_han(_compose(_without_excess(text), 2 * len(text) + 100 if limit is None else limit).lower())
+    most = 2 * len(text) + 100 if limit is None else limit
+    return characters.simplify_han(_compose(_without_excess(text), most).lower())
 
 
 def _without_excess(text: str) -> str:
@@ -202,7 +190,7 @@ def _drop_excess(text: str) -> str:
     if not is_rare and not _droppable().search(text):
         return text
     # Dropping ignorable characters makes rows of combining marks longer.
-    return _too_many_marks(_LAST_MARK if is_rare else _BMP).sub("", drop_ignorable(text))
+    return _too_many_marks(_LAST_MARK if is_rare else _BMP).sub("", characters.drop_ignorable(text))
 
 
 def _compose(text: str, limit: float = inf) -> str:
@@ -218,10 +206,10 @@ def _compose(text: str, limit: float = inf) -> str:
         if end < len(text):
             space = max(text.rfind(" ", start + 1, end), text.rfind("\n", start + 1, end))
             end = end if space < 0 else space
-        pieces.append(fold_arabic(unicodedata.normalize("NFKC", text[start:end])))
+        pieces.append(characters.fold_arabic(unicodedata.normalize("NFKC", text[start:end])))
         start, size = end, size + len(pieces[-1])
         if size > limit:
-            raise BeyondLimits(_TOO_LONG)
+            raise BeyondLimits("too many characters")
     return "".join(pieces)
 
 
@@ -281,5 +269,4 @@ def _stem(word: str, language: str) -> str:
     import snowballstemmer  # noqa: PLC0415  (optional)
 
     # A stemmer for each call: it stores the word that it works on, and several threads may sign pages.
-    stem: str = snowballstemmer.stemmer(language).stemWord(word)
-    return stem
+    return str(snowballstemmer.stemmer(language).stemWord(word))

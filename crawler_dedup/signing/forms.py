@@ -158,10 +158,9 @@ class CrawlSigner:
         self, url: str, body: bytes, *, encoding: str | None, key: str | None, scope: str | None
     ) -> tuple[SignedPage, Sequence[bytes]]:
         """Sign a page (:meth:`Signer.sign`); return it with its forms."""
-        try:
+        tree: HtmlElement | None = None
+        with suppress(BeyondLimits):  # the page is refused below, with the reason
             tree = self.signer.parse(body, encoding)
-        except BeyondLimits:
-            tree = None  # the page is refused below, with the reason
         read = self.own_texts.reader_of(body, encoding) if "own_texts" in vars(self) else read_page
         page, _ = self.signer.sign(url, body, tree, encoding=encoding, key=key, scope=scope, read=read)
         forms: Sequence[bytes] = ()

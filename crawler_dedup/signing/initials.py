@@ -6,7 +6,6 @@ A character with several readings is read as in the longest phrase that contains
 from __future__ import annotations
 
 from functools import cache
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,8 +36,7 @@ def locate_initials(plain: str) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
 
 def initial_of_each(characters: str) -> NDArray[np.uint8]:
     """Return the initial of each character by itself, :data:`NO_INITIAL` where it has none: shape (characters,)."""
-    letters: NDArray[np.uint8] = _table()[np.minimum(code_points(characters), READ_CODES.stop)]
-    return letters
+    return np.take(_table(), np.minimum(code_points(characters), READ_CODES.stop))
 
 
 def initials_in_context(characters: str) -> NDArray[np.uint8]:
@@ -48,12 +46,12 @@ def initials_in_context(characters: str) -> NDArray[np.uint8]:
     """
     initials = initial_of_each(characters)
     codes = code_points(characters)
-    phrases = _phrases()
-    (begins,) = np.nonzero(phrases.may_begin[_hash_pairs(codes)])
+    initials_of_phrases, lengths, may_begin = _phrases()
+    (begins,) = np.nonzero(may_begin[_hash_pairs(codes)])
     end = 0
     for begin in begins.tolist():
-        for length in phrases.lengths if begin >= end else ():
-            phrase_initials = phrases.initials.get(characters[begin : begin + length])
+        for length in lengths if begin >= end else ():
+            phrase_initials = initials_of_phrases.get(characters[begin : begin + length])
             if phrase_initials is not None:
                 end = begin + length
                 initials[begin:end] = phrase_initials
@@ -61,30 +59,17 @@ def initials_in_context(characters: str) -> NDArray[np.uint8]:
     return initials
 
 
-class _Phrases(NamedTuple):
-    """Phrases with the initials of their characters.
-
-    Attributes:
-        initials: the initials of each phrase.
-        lengths: the lengths of all phrases, the longest first.
-        may_begin: by the hash of two characters, whether a phrase may begin with them.
-    """
-
-    initials: dict[str, NDArray[np.uint8]]
-    lengths: list[int]
-    may_begin: NDArray[np.bool_]
-
-
 @cache
-def _phrases() -> _Phrases:
-    initials = {
-        phrase: np.array([LETTERS.index(letter) for letter in letters], dtype=np.uint8)
-        for phrase, letters in read_phrases()
-    }
+def _phrases() -> tuple[dict[str, NDArray[np.uint8]], list[int], NDArray[np.bool_]]:
+    """Return the initials of each phrase, the lengths of all phrases, the longest first, and whether a phrase may begin
+    with two characters, by their hash.
+    """
+    first = np.uint8(ord(LETTERS[0]))
+    initials = {phrase: np.frombuffer(letters.encode(), np.uint8) - first for phrase, letters in read_phrases()}
     may_begin = np.zeros(1 << 16, dtype=np.bool_)
     for phrase in initials:
         may_begin[_hash_pairs(code_points(phrase[:2]))] = True
-    return _Phrases(initials, sorted({*map(len, initials)}, reverse=True), may_begin)
+    return initials, sorted({*map(len, initials)}, reverse=True), may_begin
 
 
 def _hash_pairs(codes: NDArray[np.uint32]) -> NDArray[np.uint16]:

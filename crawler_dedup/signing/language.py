@@ -11,7 +11,6 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from functools import cache
 from math import sqrt
-from typing import NamedTuple
 
 import numpy as np
 
@@ -23,17 +22,14 @@ UNKNOWN = "?"
 
 _NONE = ""
 _LATIN, _CYRILLIC, _ARABIC, _DEVANAGARI, _HAN, _KANA = "latin", "cyrillic", "arabic", "devanagari", "han", "kana"
-_BLOCKS = (  # first code point and script of each range; upper case does not occur in normalised texts
-    (0x00, _NONE), (0x61, _LATIN), (0x7B, _NONE), (0xDF, _LATIN), (0xF7, _NONE), (0xF8, _LATIN), (0x250, _NONE),
-    (0x370, "el"), (0x400, _CYRILLIC), (0x530, "hy"), (0x590, "he"), (0x600, _ARABIC), (0x780, _NONE),
-    (0x900, _DEVANAGARI), (0x980, "bn"), (0xA00, "pa"), (0xA80, "gu"), (0xB00, "or"), (0xB80, "ta"), (0xC00, "te"),
-    (0xC80, "kn"), (0xD00, "ml"), (0xD80, "si"), (0xE00, "th"), (0xE80, "lo"), (0xF00, "bo"), (0x1000, "my"),
-    (0x10A0, "ka"), (0x1100, "ko"), (0x1200, "am"), (0x13A0, _NONE), (0x1780, "km"), (0x1800, _NONE),
-    (0x1E00, _LATIN), (0x1F00, "el"), (0x2000, _NONE), (0x3005, _HAN), (0x3008, _NONE), (0x3041, _KANA),
-    (0x3100, _NONE), (0x31F0, _KANA), (0x3200, _NONE), (0x3400, _HAN), (0x4DC0, _NONE), (0x4E00, _HAN),
-    (0xA000, _NONE), (0xAC00, "ko"), (0xD7A4, _NONE), (0xF900, _HAN), (0xFB00, _NONE), (0x20000, _HAN),
-    (0x33480, _NONE),
-)  # fmt: skip
+# First code point and script of each range; upper case does not occur in normalised texts.
+_RANGES = (
+    "0: 61:latin 7b: df:latin f7: f8:latin 250: 370:el 400:cyrillic 530:hy 590:he 600:arabic 780: 900:devanagari 980:bn"
+    " a00:pa a80:gu b00:or b80:ta c00:te c80:kn d00:ml d80:si e00:th e80:lo f00:bo 1000:my 10a0:ka 1100:ko 1200:am"
+    " 13a0: 1780:km 1800: 1e00:latin 1f00:el 2000: 3005:han 3008: 3041:kana 3100: 31f0:kana 3200: 3400:han 4dc0:"
+    " 4e00:han a000: ac00:ko d7a4: f900:han fb00: 20000:han 33480:"
+)
+_BLOCKS = [(int(start, 16), script) for start, script in (item.split(":") for item in _RANGES.split())]
 _SCRIPTS = tuple(dict.fromkeys(script for _, script in _BLOCKS))
 _STARTS = np.array([start for start, _ in _BLOCKS], dtype=np.uint32)
 _SCRIPT_NUMBERS = np.array([_SCRIPTS.index(script) for _, script in _BLOCKS])
@@ -60,18 +56,6 @@ _LEAST_STOP_WORDS = 3
 """Least number of different stop words of the language: a menu or a short list has one or two of several languages."""
 _UNIT = 1 << 24
 """Weights are whole numbers: their sums are the same in any order and on every machine."""
-
-
-class _StopWords(NamedTuple):
-    """The stop words of the languages of one script.
-
-    Attributes:
-        weights: for each word the languages that have it, with its weight in each.
-        words: all words of each language.
-    """
-
-    weights: Mapping[str, Mapping[str, int]]
-    words: Mapping[str, frozenset[str]]
 
 
 def find_language(plain: str, tokens: Iterable[str]) -> str:
@@ -103,22 +87,23 @@ def _find_script(plain: str) -> str:
     return "ja" if count[_KANA] >= _LEAST_KANA * (count[_KANA] + count[_HAN]) else "zh"
 
 
-def _find_by_stop_words(tokens: Iterable[str], of_script: _StopWords) -> str:
+def _find_by_stop_words(tokens: Iterable[str], weights: Mapping[str, Mapping[str, int]]) -> str:
     counts = Counter(token for token in tokens if not token.isdigit())
     scores: Counter[str] = Counter()
-    for word in of_script.weights.keys() & counts.keys():
-        for language, weight in of_script.weights[word].items():
+    for word in weights.keys() & counts.keys():
+        for language, weight in weights[word].items():
             scores[language] += counts[word] * weight
     if not scores:
         return UNKNOWN
     language = max(scores, key=lambda name: (scores[name], name))
-    stop_words = [count for word, count in counts.items() if word in of_script.words[language]]
+    stop_words = [count for word, count in counts.items() if language in weights.get(word, ())]
     is_written_in_it = len(stop_words) >= _LEAST_STOP_WORDS and sum(stop_words) >= _LEAST_COVERAGE * counts.total()
     return language if is_written_in_it else UNKNOWN
 
 
 @cache
-def _stop_words_of(script: str) -> _StopWords:
+def _stop_words_of(script: str) -> Mapping[str, Mapping[str, int]]:
+    """Return for each stop word of the languages of a script these languages, with its weight in each."""
     all_words = read_stop_words()
     words = {language: all_words[language] for language in _LANGUAGES[script].split()}
     having = Counter(word for language in words.values() for word in language)
@@ -127,4 +112,4 @@ def _stop_words_of(script: str) -> _StopWords:
         for word in of_language:
             weight = _UNIT / sqrt(having[word]) / sqrt(sqrt(len(of_language)))
             weights.setdefault(word, {})[language] = round(weight)
-    return _StopWords(weights, words)
+    return weights

@@ -6,7 +6,7 @@ once, and whose digest is in the header of each index that uses it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from hashlib import blake2b
@@ -14,6 +14,7 @@ from importlib.resources import files
 from itertools import islice
 from operator import attrgetter
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -42,12 +43,8 @@ _ERROR = COMMON_SHARE / 10
 _MAX_BYTES = 1 << 30
 
 
-class _Packed(msgspec.Struct, array_like=True):
-    documents: int
-    words: bytes
-    counts: bytes
-    shingles: bytes
-    initial_counts: bytes
+_KINDS = "u8", "u4", "u8", "u8"  # of the arrays in a file: words, counts, shingles, initial counts
+_Packed = tuple[int, bytes, bytes, bytes, bytes]
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,15 +99,9 @@ class Lexicon:
             file.write(_MAGIC + packed)
 
     def _packed(self) -> bytes:
-        return msgspec.msgpack.encode(
-            _Packed(
-                self.documents,
-                self.words.astype("<u8").tobytes(),
-                self.counts.astype("<u4").tobytes(),
-                self.shingles.astype("<u8").tobytes(),
-                self.initial_counts.astype("<u8").tobytes(),
-            )
-        )
+        arrays: Sequence[NDArray[Any]] = self.words, self.counts, self.shingles, self.initial_counts
+        parts = [array.astype(f"<{kind}").tobytes() for array, kind in zip(arrays, _KINDS, strict=True)]
+        return msgspec.msgpack.encode((self.documents, *parts))
 
 
 def lexicon_of(name: str, stem: str = "") -> Lexicon:
@@ -193,9 +184,8 @@ def general(stem: str = "") -> Lexicon:
     total = sum(count for _, count in jieba)
     for word, count in jieba:
         shares.setdefault(word, count / total)
-    hashes, word_numbers = np.unique(
-        hash_words(stem_words([*shares], stem) if stem else [*shares]), return_inverse=True
-    )
+    words = stem_words([*shares], stem) if stem else [*shares]
+    hashes, word_numbers = np.unique(hash_words(words), return_inverse=True)
     share = np.bincount(word_numbers, np.fromiter(shares.values(), dtype=np.float64))
     counts = np.rint(_DOCUMENTS * (1 - (1 - share) ** _LENGTH)).clip(1, _DOCUMENTS).astype(np.uint32)
     letters = initial_of_each("".join(word for word, _ in jieba))
@@ -228,16 +218,14 @@ def _read(path: Path) -> Lexicon:
         content = path.read_bytes()
         if not content.startswith(_MAGIC):
             raise ConfigError(f"{path} is not a lexicon; `crawler-dedup lexicon build` makes one.")
-        packed = msgspec.msgpack.decode(decompress(content[len(_MAGIC) :], _MAX_BYTES), type=_Packed)
-        words, shingles, letters = (
-            np.frombuffer(part, dtype="<u8").astype(np.uint64)
-            for part in (packed.words, packed.shingles, packed.initial_counts)
+        documents, *parts = msgspec.msgpack.decode(decompress(content[len(_MAGIC) :], _MAX_BYTES), type=_Packed)
+        words, counts, shingles, letters = (
+            np.frombuffer(part, dtype=f"<{kind}").astype(kind) for part, kind in zip(parts, _KINDS, strict=True)
         )
-        counts = np.frombuffer(packed.counts, dtype="<u4").astype(np.uint32)
         if len(words) != len(counts) or len(letters) != len(LETTERS):
             raise ValueError("its parts have different lengths")
         if (words[1:] <= words[:-1]).any():
             raise ValueError("its words are not in order")
     except (OSError, ValueError, msgspec.MsgspecError) as error:
         raise ConfigError(f"The lexicon {path} cannot be read: {error}") from error
-    return Lexicon(packed.documents, words, counts, shingles, letters)
+    return Lexicon(documents, words, counts, shingles, letters)

@@ -61,16 +61,10 @@ class Links:
 
 def unpack_links(packed: bytes) -> list[int]:
     """Return the numbers that :attr:`Links.packed` holds."""
-    numbers: list[int] = np.frombuffer(packed, dtype="<u4").tolist()
-    return numbers
+    return [*np.frombuffer(packed, dtype="<u4").tolist()]
 
 
-@lru_cache(maxsize=256)
-def hash_own(url: str) -> int:
-    """Return the number that :attr:`Links.packed` holds for a link of the page at *url* to itself; 0 if there is none."""
-    return hash_target(url, url)
-
-
+@lru_cache(maxsize=256)  # a new page is compared with several kept pages
 def hash_target(href: str, url: str) -> int:
     """Return the number that :attr:`Links.packed` holds for a link *href* of the page at *url*; 0 if it leads nowhere."""
     target = make_comparable(href, url, find_host(url))
@@ -97,9 +91,8 @@ def make_comparable(href: str, base: str, host: str) -> str | None:
     if parts is None:
         return None
     netloc, path, query = parts
-    if not query:
-        return path if netloc == host else netloc + path
-    kept = sorted(item for item in query.split("&") if item and not _VISIT.fullmatch(item.partition("=")[0]))
+    items = query.split("&") if query else ()
+    kept = sorted([item for item in items if item and not _VISIT.fullmatch(item.partition("=")[0])])
     return ("" if netloc == host else netloc) + path + ("?" + "&".join(kept) if kept else "")
 
 

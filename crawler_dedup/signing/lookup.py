@@ -43,22 +43,21 @@ def _find_named_parts(title: str, named_bits: int, site: str) -> frozenset[str]:
 def title_key(page: SignedPage) -> int:
     """Return a 64-bit hash of the title's parts that the page itself names; 0 if there are none, and for a thin page.
 
-    It depends on the page alone, and not on the profile of its site.
+    The page is filed under it, too, and other texts are found by it. It depends on the page alone, not on the profile of its
+    site.
     """
     parts = named_parts(page) if page.named and page.kind is PageKind.TEXT else ()
     return xxh3_64_intdigest("\n".join(sorted(parts)).encode("utf-8", "replace")) if parts else 0
 
 
 def with_keys(page: SignedPage, titles: Sequence[Collection[str]], not_own: Collection[int]) -> SignedPage:
-    """Return *page*; a thin one gets the keys under which it is filed and looked up.
+    """Return a thin page with the keys under which it is filed and looked up.
 
     Args:
         page: the page as it was signed, without keys.
         titles: sets of parts of its title, each of which makes a key.
         not_own: hashes of the blocks that many pages of its site have; the largest of the other blocks make keys.
     """
-    if page.kind is not PageKind.THIN:
-        return page
     own = [block for block in unpack_blocks(page.blocks) if block.hash not in not_own and not block.traits & _NO_KEY]
     own.sort(key=lambda block: -block.size)  # stable: the first of blocks of equal size
     names = ["\n".join(sorted(parts)) for parts in titles if parts]
@@ -70,46 +69,46 @@ def with_keys(page: SignedPage, titles: Sequence[Collection[str]], not_own: Coll
 
 
 class Lookup:
-    """Keys and candidates of pages, as a scheme returns them for signatures."""
+    """Keys and candidates of pages, as a scheme returns them for signatures.
+
+    Attributes:
+        scheme: the scheme of the signatures.
+    """
+
+    title_key = staticmethod(title_key)
 
     def __init__(self, scheme: Scheme) -> None:
-        self._scheme = scheme
+        self.scheme = scheme
 
     def bucket_limit(self, page: SignedPage) -> int | None:
         """Return the maximum number of pages under one key that are read; ``None``: all."""
-        return self._scheme.bucket_limit if page.kind is PageKind.TEXT else _THIN_BUCKET
+        return self.scheme.bucket_limit if page.kind is PageKind.TEXT else _THIN_BUCKET
 
     def keys(self, page: SignedPage) -> Sequence[int]:
         """Return the buckets under which *page* is filed."""
-        return self._scheme.keys(page.signed) if page.kind is PageKind.TEXT else _keys_of(page)
+        return self.scheme.keys(page.signed) if page.kind is PageKind.TEXT else _keys_of(page)
 
     def probes(self, page: SignedPage) -> Sequence[int]:
         """Return the buckets that contain the candidates for *page*."""
-        return self._scheme.probes(page.signed) if page.kind is PageKind.TEXT else _keys_of(page)
+        return self.scheme.probes(page.signed) if page.kind is PageKind.TEXT else _keys_of(page)
 
     def near(self, page: SignedPage, filed: Numbers) -> Sequence[int]:
         """Return the candidates for *page* among the signatures *filed* in the probed buckets, nearest first."""
         if page.kind is PageKind.TEXT:
-            return self._scheme.near(page.signed, filed)
+            return self.scheme.near(page.signed, filed)
         signatures, times = np.unique(filed, return_counts=True)
         nearest = np.lexsort((signatures, -times, signatures != page.signature))[:_CANDIDATES]
-        candidates: list[int] = signatures[nearest].tolist()
-        return candidates
-
-    def title_key(self, page: SignedPage) -> int:
-        """Return the key of the title, under which *page* is filed too and other texts are found; 0 if there is none."""
-        return title_key(page)
+        return [*signatures[nearest].tolist()]
 
     def finds(self, new: SignedPage, kept: SignedPage) -> bool:
         """Return whether a look-up of *new* finds *kept*."""
         if new.kind is PageKind.TEXT and kept.kind is PageKind.TEXT:
-            return self._scheme.finds(new.signed, kept.signed) or title_key(new) == title_key(kept) != 0
+            return self.scheme.finds(new.signed, kept.signed) or title_key(new) == title_key(kept) != 0
         return not {*_keys_of(new)}.isdisjoint(_keys_of(kept)) if new.kind is kept.kind else False
 
 
 def _keys_of(page: SignedPage) -> list[int]:
-    keys: list[int] = np.frombuffer(page.value, dtype=_KEY).tolist()
-    return keys
+    return [*np.frombuffer(page.value, dtype=_KEY).tolist()]
 
 
 def lookup_of(spec: Mapping[str, str]) -> Lookup:

@@ -23,7 +23,7 @@ _WITH_PARTS, _NOT_CLOSED, _ALL = 200, 500, 1_000
 _LABEL = 20
 _TEXT, _LINK_SHARE = 100, 1 / 3
 _MOST_A_CHARACTER = 3  # letters (size_in_letters)
-_content, _text = XPath("string()", smart_strings=False), XPath("normalize-space()", smart_strings=False)
+_text = XPath("normalize-space()", smart_strings=False)
 _MOST_PASSES = 3
 
 
@@ -88,8 +88,7 @@ def _outweighs(element: HtmlElement, outside: int, unlinked: int) -> bool:
     If it has the parts of a page, they are compared with the *unlinked* part of this text only.
     """
     most = max(unlinked, _WITH_PARTS) / _MOST_A_CHARACTER
-    # Without its white space removed, a text is read in less time.
-    if len(cast("str", _content(element))) <= most or len(text := cast("str", _text(element))) <= most:
+    if len(text := cast("str", _text(element))) <= most:
         return False
     if _has_parts_of_page(element):
         least = max(unlinked, _WITH_PARTS)

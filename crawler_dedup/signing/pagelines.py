@@ -118,21 +118,15 @@ def _lines(blocks: Sequence[Block]) -> list[Line]:
     keys = [(block.text, block.is_preformatted) for block in blocks[: count_read(blocks)]]
     lines = dict(zip(keys, map(_known.get, keys), strict=True))
     new = {key: block for key, block in zip(keys, blocks, strict=False) if lines[key] is None}
-    if new:
-        read = dict(zip(new, _read_new([*new.values()]), strict=True))
-        lines.update(read)
+    read = dict(zip(new, _read_new([*new.values()]), strict=True)) if new else {}
+    lines.update(read)
     of_blocks = cast("list[Line]", [*map(lines.__getitem__, keys)])
     check_expansion(sum([len(line.plain) for line in of_blocks]), sum([len(text) for text, _ in keys]))
-    if new:
-        _remember(read)
-    return of_blocks
-
-
-def _remember(lines: dict[tuple[str, bool], Line]) -> None:
-    short = [(key, line) for key, line in lines.items() if max(len(key[0]), len(line.plain)) <= _LONGEST_KNOWN]
+    short = [(key, line) for key, line in read.items() if max(len(key[0]), len(line.plain)) <= _LONGEST_KNOWN]
     if len(_known) + len(short) > _MOST_KNOWN:
         _known.clear()
     _known.update(short[:_MOST_KNOWN])
+    return of_blocks
 
 
 def _read_new(blocks: Sequence[Block]) -> Iterator[Line]:

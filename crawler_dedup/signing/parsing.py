@@ -10,24 +10,10 @@ from typing import Any, cast
 
 import numpy as np
 from charset_normalizer import from_bytes
-from lxml import etree
-from lxml.html import (
-    HtmlComment,
-    HtmlElement,
-    HtmlElementClassLookup,
-    HtmlEntity,
-    HTMLParser,
-    HtmlProcessingInstruction,
-)
+from lxml import etree, html
+from lxml.html import HtmlElement
 from parsel.selector import create_root_node
-from w3lib.encoding import (
-    html_body_declared_encoding,
-    html_to_unicode,
-    http_content_type_encoding,
-    read_bom,
-    resolve_encoding,
-    to_unicode,
-)
+from w3lib import encoding as encodings
 
 from crawler_dedup.errors import BeyondLimits
 from crawler_dedup.signing.limits import MAX_ATTRIBUTES, MAX_DEPTH, MAX_NODES, MAX_WRITTEN_CHARS
@@ -64,8 +50,7 @@ def parse(body: bytes, encoding: str | None = None) -> HtmlElement:
     Raises:
         BeyondLimits: its tags have too many attributes.
     """
-    utf8 = body if _is_utf8(body, encoding) else _decode(body, encoding).encode()
-    markup = utf8.replace(b"\0", b"").strip()
+    markup = _decode(body, encoding).encode().replace(b"\0", b"").strip()
     check_attributes(markup)
     root: HtmlElement = create_root_node("", _Parser, body=markup)
     if any(len(element) or element.text for top in roots(root) for element in top.iter(*_EMPTY)):
@@ -74,12 +59,12 @@ def parse(body: bytes, encoding: str | None = None) -> HtmlElement:
 
 
 _CLASSES = etree.ElementNamespaceClassLookup(
-    etree.ElementDefaultClassLookup(HtmlElement, HtmlComment, HtmlProcessingInstruction, HtmlEntity)
+    etree.ElementDefaultClassLookup(HtmlElement, html.HtmlComment, html.HtmlProcessingInstruction, html.HtmlEntity)
 )
-_CLASSES.get_namespace(None).update({None: HtmlElement, **HtmlElementClassLookup._default_element_classes})
+_CLASSES.get_namespace(None).update({None: HtmlElement, **html.HtmlElementClassLookup._default_element_classes})
 
 
-class _Parser(HTMLParser):
+class _Parser(html.HTMLParser):
     """Makes the elements that lxml.html makes, without calling a function in Python for the class of each."""
 
     def __init__(self, **options: Any) -> None:
@@ -87,26 +72,15 @@ class _Parser(HTMLParser):
         self.set_element_class_lookup(_CLASSES)
 
 
-def _is_utf8(body: bytes, encoding: str | None) -> bool:
-    """Return whether *body* is UTF-8 without a byte-order mark, and nothing says otherwise: true for most pages."""
-    declared = encoding or html_body_declared_encoding(body)
-    if (declared and resolve_encoding(declared) != "utf-8") or read_bom(body)[0]:
-        return False
-    with suppress(UnicodeDecodeError):
-        body.decode()
-        return True
-    return False
-
-
 def _decode(body: bytes, encoding: str | None) -> str:
     header = None if encoding is None else f"charset={encoding}"
-    if is_charset(http_content_type_encoding(header)) or read_bom(body)[0]:
-        return html_to_unicode(header, body)[1]
-    declared = html_body_declared_encoding(body)
+    if is_charset(encodings.http_content_type_encoding(header)) or encodings.read_bom(body)[0]:
+        return encodings.html_to_unicode(header, body)[1]
+    declared = encodings.html_body_declared_encoding(body) or ""
     if is_charset(declared):
         # As w3lib does; Python would take the byte order of the machine.
-        return to_unicode(body, f"{declared}-be" if declared in {"utf-16", "utf-32"} else cast("str", declared))
-    return to_unicode(body, _detect(body) or ("cp1252" if declared else "ascii"))
+        return encodings.to_unicode(body, declared + "-be" * (declared in {"utf-16", "utf-32"}))
+    return encodings.to_unicode(body, _detect(body) or ("cp1252" if declared else "ascii"))
 
 
 # Python's text encodings in which no page is written; punycode takes quadratic time.
@@ -117,11 +91,9 @@ def is_charset(name: str | None) -> bool:
     """Return whether *name* decodes text as charsets do. Python's codecs do other things as well (hex, zlib, rot13)."""
     if name is None or name.replace("_", "-") in _NO_CHARSETS:
         return False
-    try:
-        b"\0\0\0\0".decode(name)  # with every charset one, two or four characters
-    except (LookupError, UnicodeError):
-        return False
-    return True
+    with suppress(LookupError, UnicodeError):
+        return bool(b"\0\0\0\0".decode(name))  # with every charset one, two or four characters
+    return False
 
 
 def _detect(body: bytes) -> str | None:
@@ -130,15 +102,15 @@ def _detect(body: bytes) -> str | None:
         body.decode("utf-8")
     except UnicodeDecodeError:
         best = from_bytes(body).best()
-        return resolve_encoding(best.encoding) if best else None
+        return encodings.resolve_encoding(best.encoding) if best else None
     return "utf-8"
 
 
 def decode_text(content: bytes, declared: str | None = None) -> str:
     """Decode plain text by its byte-order mark, in the *declared* charset, as UTF-8, or in the charset that is detected."""
-    encoding, mark = read_bom(content)
+    encoding, mark = encodings.read_bom(content)
     encoding = encoding or (declared if is_charset(declared) else None) or _detect(content) or "cp1252"
-    return to_unicode(content[len(mark or b"") :], encoding)
+    return encodings.to_unicode(content[len(mark or b"") :], encoding)
 
 
 def roots(tree: HtmlElement) -> list[HtmlElement]:
@@ -174,12 +146,8 @@ def check_attributes(body: bytes) -> None:
         return
     # Without a tree the same parser takes linear time, and it alone knows what is a script or a comment.
     counter = _AttributeCounter()
-    parser = etree.HTMLParser(
-        target=counter,  # type: ignore[arg-type]  # lxml calls those of its methods that exist
-        recover=True,
-        encoding="utf8",
-        huge_tree=True,
-    )
+    # Of the methods of the target, lxml calls those that exist.
+    parser = etree.HTMLParser(target=counter, recover=True, encoding="utf8", huge_tree=True)  # type: ignore[arg-type]
     with suppress(_TooDeep, etree.ParserError, etree.XMLSyntaxError):  # the last two: a page without any element
         for start in range(0, len(body), _PIECE):  # an error in the counter ends the parser between two pieces only
             parser.feed(body[start : start + _PIECE])

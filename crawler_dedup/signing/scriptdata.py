@@ -169,18 +169,7 @@ def _read_outweighing(data: str, size: float, main: MainBlocks, *, is_thin: bool
     # What takes least time comes first: most pages have less data than text.
     if _most_letters(data) <= size or (not is_thin and _contains(data, main)):
         return []
-    literals, rest = _split(data[:_MOST_CHARS]), data[_MOST_CHARS:]
-    texts = {
-        rest,
-        *[
-            double or single or template or first + (bare or "")
-            for _, first, double, single, template, bare, colon in literals
-            if not colon
-        ],
-    }
-    if sum(map(_most_letters, texts)) <= size:
-        return []
-    values = dict.fromkeys(_read(literals))
+    values, rest = dict.fromkeys(_read(_split(data[:_MOST_CHARS]))), data[_MOST_CHARS:]
     if sum(map(size_in_letters, _find_texts(values, values, rest))) <= size:  # what is compared takes longer to find
         return []
     compared = _compare(values)

@@ -19,14 +19,14 @@ from xxhash import xxh3_64_intdigest
 
 from crawler_dedup.config import Config
 from crawler_dedup.errors import BeyondLimits, ConfigError, IndexDamaged
-from crawler_dedup.signedpage import PageKind, Signature, SignedPage, digest_of, identify_page
+from crawler_dedup.signedpage import PageKind, SignedPage, digest_of, identify_page
 from crawler_dedup.signing import parsing
 from crawler_dedup.signing.blocks import pack_blocks
 from crawler_dedup.signing.embedded import find_embedded_content
 from crawler_dedup.signing.extractors import find_extractor, load_trafilatura
-from crawler_dedup.signing.features import Features, check_length, size_in_letters
+from crawler_dedup.signing.features import check_length, size_in_letters
 from crawler_dedup.signing.language import UNKNOWN, find_language
-from crawler_dedup.signing.maintext import MainBlocks, ReadPage, join_shown_text, join_text, read_page
+from crawler_dedup.signing.maintext import ReadPage, join_shown_text, join_text, read_page
 from crawler_dedup.signing.outlinks import find_links
 from crawler_dedup.signing.schemes import add_unfiled_options, scheme_of
 from crawler_dedup.signing.schemes.scheme import Scheme
@@ -42,9 +42,6 @@ BEHAVIOUR = 13
 
 _LEAST_LETTERS = 20
 _LEAST_SHOWN = 1 / 2
-_MOSTLY_HIDDEN = "mostly hidden"
-_TOO_SHORT = "too little text"
-_UNFILLED = "filled by a script"
 
 
 class Signer:
@@ -106,12 +103,8 @@ class Signer:
     @property
     def libraries(self) -> dict[str, str]:
         """Versions of the libraries on which signatures depend. The index notes them, and warns of others."""
-        names = (
-            ["lxml"]
-            + list(self.scheme.libraries)
-            + ["trafilatura"] * (self.config.extractor == "trafilatura")
-            + [self.config.tokenizer] * (self.config.tokenizer != "bigrams")
-        )
+        names = ["lxml", *self.scheme.libraries, *["trafilatura"] * (self.config.extractor == "trafilatura")]
+        names += [self.config.tokenizer] * (self.config.tokenizer != "bigrams")
         return {"unicode": unidata_version, **{name: version(name) for name in names}}
 
     def sign(
@@ -137,7 +130,7 @@ class Signer:
         page = identify_page(
             url,
             key=key,
-            scope=_language_scope(UNKNOWN) if scope is None else scope,
+            scope=f"language {UNKNOWN}" if scope is None else scope,
             size=len(body),
             links_followed=self.config.action == "follow",
         )
@@ -148,7 +141,9 @@ class Signer:
             main_text = self.text_of(text, title=content.title)
             signed = self._sign_content(page, body, tree, content, main_text)
             if scope is None and not signed.unsigned:
-                signed = self._with_language(signed, content, main_text)
+                compared = main_text if signed.kind is PageKind.TEXT else self.text_of(join_text(content.outline))
+                language = find_language(compared.plain, compared.tokens)
+                signed = msgspec.structs.replace(signed, scope=f"language {language}")
         except BeyondLimits as limit:
             signed = _unsigned(page, str(limit))
         return signed, text
@@ -185,21 +180,13 @@ class Signer:
             parsing.check_depth(tree)
         return tree, read(tree)
 
-    def _with_language(self, page: SignedPage, content: ReadPage, main_text: Text) -> SignedPage:
-        """Return *page* with the language of the text that it is compared by as its scope."""
-        compared = main_text if self._is_enough(content.main, main_text) else self.text_of(join_text(content.outline))
-        return msgspec.structs.replace(page, scope=_language_scope(find_language(compared.plain, compared.tokens)))
-
-    def _is_enough(self, main: MainBlocks, main_text: Text) -> bool:
-        """Return whether a page is compared by its main text; else it is thin."""
-        return len(main_text.features.content) >= self.config.min_features and not main.are_links
-
     def _sign_content(
         self, page: SignedPage, body: bytes, tree: HtmlElement, content: ReadPage, main_text: Text
     ) -> SignedPage:
         """Fill in the data of the page, and sign it by its main text or, if this is not enough, as a thin page."""
         check_length(main_text.raw)
-        links = find_links(tree, page.url)
+        links, features = find_links(tree, page.url), len(main_text.features.content)
+        is_thin = features < self.config.min_features or content.main.are_links
         page = msgspec.structs.replace(
             page,
             text=pack_text(main_text.raw) if self.config.store_text else b"",
@@ -212,50 +199,36 @@ class Signer:
             link_digest=links.digest,
             links=links.packed,
         )
-        if self._is_enough(content.main, main_text):
-            signed = self._sign_main_text(self._with_blocks(page, body, tree, content), tree, content, main_text)
-        else:
-            signed = self._sign_thin(page, body, tree, content)
-        if not (signed.unsigned or content.revealed) and awaits_script(tree):
-            return _unsigned(page, _UNFILLED)
-        return signed
-
-    def _with_blocks(
-        self,
-        page: SignedPage,
-        body: bytes,
-        tree: HtmlElement,
-        content: ReadPage,
-        embedded: Mapping[str, bool] | None = None,
-    ) -> SignedPage:
-        data = find_data(tree, body, content.outline, content.main, is_thin=embedded is not None)
+        if reason := self._find_obstacle(tree, content, main_text.raw, is_thin=is_thin, has_links=len(links) > 0):
+            return _unsigned(page, reason)
+        data = find_data(tree, body, content.outline, content.main, is_thin=is_thin)
+        embedded = find_embedded_content(tree, revealed=content.revealed) if is_thin else {}
         blocks = pack_blocks(content.outline, content.main, page.title, page.url, embedded, data)
-        return msgspec.structs.replace(page, blocks=blocks.packed, named=blocks.named)
+        page = msgspec.structs.replace(page, blocks=blocks.packed, named=blocks.named)
+        if is_thin:
+            names = "\n".join(sorted(split_title(page.title)))
+            number = xxh3_64_intdigest(page.blocks, xxh3_64_intdigest(names.encode("utf-8", "replace")))
+            return msgspec.structs.replace(page, kind=PageKind.THIN, signature=number)
+        signature = self._loaded_scheme.sign(main_text)
+        return msgspec.structs.replace(page, signature=signature.number, value=signature.value, features=features)
 
-    def _sign_main_text(self, page: SignedPage, tree: HtmlElement, content: ReadPage, main_text: Text) -> SignedPage:
-        shown = main_text.raw
-        if content.outline.hides:
-            shown = self._extractor.extract_shown(tree, content.main, revealed=content.revealed)
+    def _find_obstacle(self, tree: HtmlElement, content: ReadPage, text: str, *, is_thin: bool, has_links: bool) -> str:
+        """Return why a page cannot be signed by what it shows; ``""`` if it can. *text*: its main text."""
+        if is_thin:
+            text, shown = join_text(content.outline), join_shown_text(content.outline)
+            check_length(text)
+            # A form or a shell that a script fills looks the same at every URL.
+            is_shell = not has_links and next(tree.iter("script"), None) is not None
+            if is_shell or parsing.asks_for_password(tree) or size_in_letters(shown) < _LEAST_LETTERS:
+                return "too little text"
+        else:
+            shown = text
+            if content.outline.hides:
+                shown = self._extractor.extract_shown(tree, content.main, revealed=content.revealed)
         # The shown text may be a small part of the page: a frame that waits for a script, or one of many tabs.
-        if _is_mostly_hidden(main_text.raw, shown):
-            return _unsigned(page, _MOSTLY_HIDDEN)
-        return _with_signature(page, self._loaded_scheme.sign(main_text), main_text.features)
-
-    def _sign_thin(self, page: SignedPage, body: bytes, tree: HtmlElement, content: ReadPage) -> SignedPage:
-        """Sign a page with little main text by its blocks, or not at all."""
-        text = join_text(content.outline)
-        check_length(text)
-        shown = join_shown_text(content.outline)
-        # A form or a shell that a script fills looks the same at every URL.
-        is_shell = not page.link_count and next(tree.iter("script"), None) is not None
-        if is_shell or parsing.asks_for_password(tree) or size_in_letters(shown) < _LEAST_LETTERS:
-            return _unsigned(page, _TOO_SHORT)
-        if _is_mostly_hidden(text, shown):
-            return _unsigned(page, _MOSTLY_HIDDEN)
-        page = self._with_blocks(page, body, tree, content, find_embedded_content(tree, revealed=content.revealed))
-        names = "\n".join(sorted(split_title(page.title)))
-        signature = xxh3_64_intdigest(page.blocks, xxh3_64_intdigest(names.encode("utf-8", "replace")))
-        return msgspec.structs.replace(page, kind=PageKind.THIN, signature=signature)
+        if shown != text and size_in_letters(shown) < _LEAST_SHOWN * size_in_letters(text):
+            return "mostly hidden"
+        return "filled by a script" if not content.revealed and awaits_script(tree) else ""
 
 
 @lru_cache(maxsize=1)
@@ -264,27 +237,8 @@ def cached_signer(config: Config) -> Signer:
     return Signer(config)
 
 
-def _language_scope(language: str) -> str:
-    return f"language {language}"
-
-
-def _is_mostly_hidden(text: str, shown: str) -> bool:
-    return shown != text and size_in_letters(shown) < _LEAST_SHOWN * size_in_letters(text)
-
-
 def _unsigned(page: SignedPage, reason: str) -> SignedPage:
     return msgspec.structs.replace(page, unsigned=reason)
-
-
-def _with_signature(page: SignedPage, signature: Signature, features: Features) -> SignedPage:
-    """Return *page* with its signature and the number of its features."""
-    return msgspec.structs.replace(
-        page,
-        kind=PageKind.TEXT,
-        signature=signature.number,
-        value=signature.value,
-        features=len(features.content),
-    )
 
 
 def config_from_spec(spec: Mapping[str, str], config: Config) -> Config:

@@ -49,8 +49,7 @@ def read_readings() -> list[str]:
 
 def read_phrases() -> list[tuple[str, str]]:
     """Read the phrases in which a character is not read by its first reading, each with the initials of its characters."""
-    pairs = (line.split(" ") for line in _lines("phrases.txt.zst"))
-    return [(phrase, initials) for phrase, initials in pairs]
+    return [(phrase, initials) for phrase, initials in map(str.split, _lines("phrases.txt.zst"))]
 
 
 def read_patterns(kind: str) -> list[str]:

@@ -106,40 +106,24 @@ def read_lines(block: Block, parts: list[str], links: list[slice], hidden: list[
     in_links, in_hidden = (
         frozenset(chain.from_iterable(range(*span.indices(len(parts))) for span in spans)) for spans in (links, hidden)
     )
-    lines: list[Block] = []
-    line = _Line([], [], [])
+    lines: list[list[tuple[str, bool, bool]]] = [[]]
     for at, part in enumerate(parts):
         for piece in part.splitlines(keepends=True):
-            line.add(piece, is_linked=at in in_links, is_hidden=at in in_hidden)
+            lines[-1].append((piece, at in in_links, at in in_hidden))
             if piece.endswith(_LINE_ENDS):
-                lines.append(line.as_part_of(block))
-                line = _Line([], [], [])
-    lines.append(line.as_part_of(block))
-    return tuple(line for line in lines if line.size)
+                lines.append([])
+    return tuple(line for line in (_read_line(block, pieces) for pieces in lines) if line.size)
 
 
-class _Line(NamedTuple):
-    """A line of preformatted text: its parts, and which of them are in links and hidden."""
-
-    parts: list[str]
-    links: list[slice]
-    hidden: list[slice]
-
-    def add(self, part: str, *, is_linked: bool, is_hidden: bool) -> None:
-        """Add a part to the end."""
-        here = slice(len(self.parts), len(self.parts) + 1)
-        self.links.extend([here] * is_linked)
-        self.hidden.extend([here] * is_hidden)
-        self.parts.append(part)
-
-    def as_part_of(self, block: Block) -> Block:
-        """Return the line as a block like that which it is a part of."""
-        text = join_parts(self.parts)
-        size = size_in_letters(text)
-        linked = min(size_of_links(self.parts, self.links, text, size), size)
-        beside = read_beside(self.parts, self.links)
-        shown = join_parts(leave_out(self.parts, self.hidden))
-        return block._replace(text=text, size=size, linked=linked, shown=shown, beside=beside)
+def _read_line(block: Block, pieces: list[tuple[str, bool, bool]]) -> Block:
+    """Return a line of a preformatted *block* as a block, given its pieces, and whether each is in a link, and hidden."""
+    parts = [piece for piece, *_ in pieces]
+    links = [slice(at, at + 1) for at, (_, is_linked, _) in enumerate(pieces) if is_linked]
+    hidden = [slice(at, at + 1) for at, (*_, is_hidden) in enumerate(pieces) if is_hidden]
+    text, shown = join_parts(parts), join_parts(leave_out(parts, hidden))
+    size = size_in_letters(text)
+    linked = min(size_of_links(parts, links, text, size), size)
+    return block._replace(text=text, size=size, linked=linked, shown=shown, beside=read_beside(parts, links))
 
 
 def join_parts(parts: Iterable[str]) -> str:

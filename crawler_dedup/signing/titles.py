@@ -6,7 +6,6 @@ import re
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from functools import lru_cache
-from typing import NamedTuple
 
 from crawler_dedup.signing.characters import simplify_han
 from crawler_dedup.signing.features import size_in_letters, unify
@@ -70,14 +69,10 @@ def titles_agree(new: AbstractSet[str], kept: AbstractSet[str], *, own_parts: bo
     """
     if not new or not kept:
         return False  # a start page, and a page of an archive, may show the article
-    only_new, only_kept = new - kept, kept - new
-    if not only_new and not only_kept:
+    if new == kept or _is_cut_of(new - kept, kept - new) or _is_cut_of(kept - new, new - kept):
         return True
-    if _is_cut_of(only_new, only_kept) or _is_cut_of(only_kept, only_new):
-        return True
-    if not own_parts:
-        return any(size_in_letters(part) >= _MIN_LETTERS for part in new & kept)  # longer than the name of a site
-    return False
+    # Such a part is longer than the name of a site.
+    return not own_parts and any(size_in_letters(part) >= _MIN_LETTERS for part in new & kept)
 
 
 def _is_cut_of(cut: AbstractSet[str], whole: AbstractSet[str]) -> bool:
@@ -91,17 +86,11 @@ _MAX_PARTS = 32
 _MIN_NAMED_LETTERS = 3  # a shorter part of a title may be in any text
 
 
-class Heading(NamedTuple):
-    """The letters of a heading, and whether it is mainly a link."""
-
-    letters: str
-    is_link: bool
-
-
-def find_named(headings: Sequence[Heading], main: Sequence[str], parts: frozenset[str], title: str) -> int:
+def find_named(headings: Sequence[tuple[str, bool]], main: Sequence[str], parts: frozenset[str], title: str) -> int:
     """Return the *parts* of a *title*, given by its letters, that the page itself names, as bits.
 
-    The lowest bit is for the first part in alphabetical order. The *main* text is given by its normalised lines.
+    The lowest bit is for the first part in alphabetical order. The *headings* are given by their letters, and whether each
+    is mainly a link, the *main* text by its normalised lines.
 
     A heading that is a link may be the site's name, which comes before the page's name. So it counts only if it is the last
     of several such headings that name a part, and if nothing else does.
@@ -111,12 +100,10 @@ def find_named(headings: Sequence[Heading], main: Sequence[str], parts: frozense
         for bit, part in enumerate(sorted(parts)[:_MAX_PARTS])
         if size_in_letters(part) >= _MIN_NAMED_LETTERS
     ]
-    if not distinctive:
-        return 0
-    repeating = [heading for heading in headings if heading.letters and heading.letters in title]
-    named = _bits(distinctive, [heading.letters for heading in repeating if not heading.is_link])
+    repeating = [(letters, is_link) for letters, is_link in headings if letters and letters in title]
+    named = _bits(distinctive, [letters for letters, is_link in repeating if not is_link])
     named |= _bits([(bit, part) for bit, part in distinctive if not named & bit], main)
-    links = [bits for heading in repeating if heading.is_link and (bits := _bits(distinctive, [heading.letters]))]
+    links = [bits for letters, is_link in repeating if is_link and (bits := _bits(distinctive, [letters]))]
     return named or (links[-1] if links and links[-1] != links[0] else 0)
 
 

@@ -21,7 +21,7 @@ from pathlib import Path
 
 import msgspec
 
-from crawler_dedup.worker.messages import HEAD, Answer, Failure, LogLine, Message, Ready, Start, pack
+from crawler_dedup.worker.messages import HEAD, Answer, Failure, LogLine, Message, Ready, Start
 from crawler_dedup.worker.worker import open_worker
 
 MAX_MEMORY = 2 << 30
@@ -68,8 +68,9 @@ class _ProcessChannel:
         return bool(self._received or select.select([self._socket], [], [], 0)[0])
 
     def send(self, message: Answer | Ready | Failure | LogLine) -> None:
+        packed = msgspec.msgpack.encode(message)
         with self._sending, suppress(ConnectionError):  # reading shows it
-            self._socket.sendall(pack(message))
+            self._socket.sendall(HEAD.pack(len(packed), 0) + packed)
 
     @contextmanager
     def limit(self, number: int, seconds: float) -> Iterator[None]:

@@ -47,12 +47,6 @@ def _escaped(text: str) -> str:
     return text.encode("utf-8", "backslashreplace").decode()
 
 
-def pack(message: object, body_size: int = 0) -> bytes:
-    """Serialise *message*, which *body_size* bytes of a body will follow."""
-    packed = msgspec.msgpack.encode(message)
-    return HEAD.pack(len(packed), body_size) + packed
-
-
 class Start(msgspec.Struct, array_like=True, frozen=True):
     """The first message.
 
@@ -158,7 +152,7 @@ class Measure(msgspec.Struct, array_like=True, frozen=True, tag=True):
 
 
 class ListRestorations(msgspec.Struct, array_like=True, frozen=True, tag=True):
-    """Return the :class:`RestoredRequests` that wait for a crawl of a spider."""
+    """Return the requests of the restored pages that wait for a crawl of a spider, by their addresses."""
 
     spider: str
 
@@ -238,13 +232,7 @@ class Figures(msgspec.Struct, array_like=True, frozen=True, tag=True):
     size: int | None
 
 
-class RestoredRequests(msgspec.Struct, array_like=True, frozen=True, tag=True):
-    """The requests of restored pages by their addresses."""
-
-    requests: Mapping[str, DroppedRequest]
-
-
-Result = Checked | str | OwnText | bool | Figures | RestoredRequests | Failure
+Result = Checked | str | OwnText | bool | Figures | dict[str, DroppedRequest] | Failure
 
 
 class Answer(msgspec.Struct, array_like=True, frozen=True, tag=True):

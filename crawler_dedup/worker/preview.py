@@ -22,25 +22,13 @@ from crawler_dedup.signing.extractors import extract_text
 from crawler_dedup.signing.forms import CrawlSigner
 from crawler_dedup.signing.segmentation import with_tokenizer_of_index
 from crawler_dedup.signing.signer import Signer
-from crawler_dedup.worker.messages import (
-    Answer,
-    Checked,
-    CheckPage,
-    ExtractText,
-    Failure,
-    Job,
-    MakeOwnText,
-    Message,
-    Ready,
-    Result,
-    Start,
-)
+from crawler_dedup.worker import messages
 
 
 class Channel(Protocol):
     """What a worker needs of its process: the way back to the crawl, and limits for each page."""
 
-    def send(self, message: Answer) -> None:
+    def send(self, message: messages.Answer) -> None:
         """Send *message*, in any thread."""
 
     def has_more(self) -> bool:
@@ -68,9 +56,9 @@ class TextMaker:
         self._use(signer)
 
     @property
-    def ready(self) -> Ready:
+    def ready(self) -> messages.Ready:
         """What the crawl is told of the index."""
-        return Ready()
+        return messages.Ready()
 
     def _use(self, signer: Signer) -> None:
         self.signer = signer
@@ -80,24 +68,24 @@ class TextMaker:
     def _make_own_text(self, body: bytes, job: OwnTextJob) -> OwnText:
         return self._crawl_signer.own_texts.make(body, job)
 
-    def do(self, message: Message, body: bytes) -> None:
+    def do(self, message: messages.Message, body: bytes) -> None:
         """Do the job of a message, and send the answer."""
         try:
             result = self._do(message.number, message.job, body)
         except Exception as error:
-            result = Failure.of(error)
+            result = messages.Failure.of(error)
         if result is not None:
-            self._channel.send(Answer(message.number, result))
+            self._channel.send(messages.Answer(message.number, result))
 
-    def _do(self, number: int, job: Job, body: bytes) -> Result | None:
+    def _do(self, number: int, job: messages.Job, body: bytes) -> messages.Result | None:
         """Return the result of *job*; ``None`` if it is sent later."""
         with self._channel.limit(number, self.seconds):
-            if isinstance(job, ExtractText):
+            if isinstance(job, messages.ExtractText):
                 return extract_text(body, job.encoding, whole=job.whole)
-            assert isinstance(job, MakeOwnText)
+            assert isinstance(job, messages.MakeOwnText)
             return self.make_own_text(body, job.job)
 
-    def _sign(self, job: CheckPage, body: bytes) -> tuple[SignedPage, Sequence[bytes]]:
+    def _sign(self, job: messages.CheckPage, body: bytes) -> tuple[SignedPage, Sequence[bytes]]:
         page, forms = self._crawl_signer.sign(job.url, body, encoding=job.encoding, key=job.key, scope=job.scope)
         return msgspec.structs.replace(page, links_followed=job.links_followed), forms
 
@@ -124,27 +112,28 @@ def preview(location: Location, signer: Signer, page: SignedPage, *, alias: str 
         verdict = Verdict.UNCHECKED if page.unsigned else Verdict.NEW
         return Decision(verdict, page.url, page.key, page.scope, page.unsigned)
     with closing(store):
-        return store.preview(page, RuleMatcher(signer), RunContext.of(signer.config), alias=clean_identifier(alias))
+        matcher = RuleMatcher(signer.config, signer.scheme)
+        return store.preview(page, matcher, RunContext.of(signer.config), alias=clean_identifier(alias))
 
 
 class Previewer(TextMaker):
     """Decides what a crawl that begins now would do with pages, and changes nothing."""
 
-    def __init__(self, channel: Channel, start: Start) -> None:
+    def __init__(self, channel: Channel, start: messages.Start) -> None:
         self._config = Config(**start.settings)
         self._location = find_location(os.fsdecode(start.location))
         super().__init__(channel, Signer(self._config), self._config.timeout)
 
-    def _do(self, number: int, job: Job, body: bytes) -> Result | None:
-        if not isinstance(job, CheckPage):
+    def _do(self, number: int, job: messages.Job, body: bytes) -> messages.Result | None:
+        if not isinstance(job, messages.CheckPage):
             return super()._do(number, job, body)
 
-        def preview_with(config: Config) -> Checked:
+        def preview_with(config: Config) -> messages.Checked:
             if config != self._config:
                 self._config = config
                 self._use(Signer(config))
             page, forms = self._sign(job, body)
-            return Checked(page, preview(self._location, self.signer, page, alias=job.alias), forms)
+            return messages.Checked(page, preview(self._location, self.signer, page, alias=job.alias), forms)
 
         with self._channel.limit(number, self.seconds):
             return with_tokenizer_of_index(self._config, preview_with)

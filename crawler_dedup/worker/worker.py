@@ -15,7 +15,7 @@ from typing import NamedTuple
 import msgspec
 
 from crawler_dedup.config import Config
-from crawler_dedup.decision import Decision, Verdict
+from crawler_dedup.decision import Decision, DroppedRequest, Verdict
 from crawler_dedup.deduplicator import Deduplicator
 from crawler_dedup.errors import DedupError
 from crawler_dedup.index.index import Index
@@ -25,28 +25,7 @@ from crawler_dedup.index.profiles import site_key
 from crawler_dedup.pagetext import RepeatedBlocks
 from crawler_dedup.signedpage import SignedPage
 from crawler_dedup.system.logs import logger_without_credentials
-from crawler_dedup.worker.messages import (
-    CLAIM_BITS,
-    Answer,
-    Checked,
-    CheckPage,
-    Close,
-    DecideAgain,
-    EndClaim,
-    EndRestorations,
-    Failure,
-    Figures,
-    Job,
-    KeepAddress,
-    ListRestorations,
-    MakeOwnText,
-    Measure,
-    Message,
-    Ready,
-    RestoredRequests,
-    Result,
-    Start,
-)
+from crawler_dedup.worker import messages
 from crawler_dedup.worker.preview import Channel, Previewer, TextMaker
 
 logger = logger_without_credentials("crawler_dedup.middleware")
@@ -79,9 +58,9 @@ class Worker(TextMaker):
         DedupError: the index cannot be opened.
     """
 
-    def __init__(self, channel: Channel, start: Start) -> None:
+    def __init__(self, channel: Channel, start: messages.Start) -> None:
         config = Config(**start.settings)
-        claims = count(start.number << CLAIM_BITS)
+        claims = count(start.number << messages.CLAIM_BITS)
         location = os.fsdecode(start.location)
         is_first = start.number == 1
         self._deduplicator = Deduplicator.join(location, config, start.run, start.offset, claims, is_first=is_first)
@@ -104,13 +83,15 @@ class Worker(TextMaker):
             threading.Thread(target=self._tidy, name="crawler-dedup tidying", daemon=True).start()
 
     @property
-    def ready(self) -> Ready:
+    def ready(self) -> messages.Ready:
         """What the crawl is told of the index."""
         opened = self._deduplicator
         name, scheme = opened.index.name, opened.scheme_description
-        return Ready(name, self._pages, scheme, opened.config.tokenizer, opened.has_emptied_index, opened.lock_file)
+        return messages.Ready(
+            name, self._pages, scheme, opened.config.tokenizer, opened.has_emptied_index, opened.lock_file
+        )
 
-    def do(self, message: Message, body: bytes) -> None:
+    def do(self, message: messages.Message, body: bytes) -> None:
         self._deduplicator.set_stored_until(message.stored_until)
         if not self._signed:
             self._signs_since = time.monotonic()
@@ -119,27 +100,33 @@ class Worker(TextMaker):
         if self._signed and (is_old or len(self._signed) >= _TOGETHER or not self._channel.has_more()):
             self._offer_signed()
 
-    def _do(self, number: int, job: Job, body: bytes) -> Result | None:
+    def _do(  # noqa: PLR0911  (one return a job)
+        self, number: int, job: messages.Job, body: bytes
+    ) -> messages.Result | None:
         opened = self._deduplicator
-        if isinstance(job, CheckPage):
+        if isinstance(job, messages.CheckPage):
             began = time.monotonic()
             with self._channel.limit(number, self.seconds):
                 page, forms = self._sign(job, body)
             self._signed.append(_Signed(number, page, job.alias, job.is_dry, forms, began))
-        elif isinstance(job, DecideAgain):
+        elif isinstance(job, messages.DecideAgain):
             self._signed.append(_Signed(number, job.page, job.alias, job.is_dry))
-        elif isinstance(job, EndClaim):
+        elif isinstance(job, messages.EndClaim):
             decision = Decision(Verdict.NEW, "", job.key, job.scope, claim=job.claim)
             opened.end_claim(decision, settled=job.settled).add_done_callback(partial(self._answer_end, number))
-        elif isinstance(job, Measure):
-            return Figures(len(opened), opened.stored_bytes)
-        elif isinstance(job, (ListRestorations, EndRestorations, KeepAddress)):
-            return answer(opened.index, job)
-        elif isinstance(job, Close):
+        elif isinstance(job, messages.Measure):
+            return messages.Figures(len(opened), opened.index.stored_bytes)
+        elif isinstance(job, messages.KeepAddress):
+            return bool(opened.index.add_overrides([make_override("keep", [job.url], int(time.time()))]))
+        elif isinstance(job, messages.ListRestorations):
+            return _list_restorations(opened.index, job.spider)
+        elif isinstance(job, messages.EndRestorations):
+            return _end_restorations(opened.index, job)
+        elif isinstance(job, messages.Close):
             self._closing.set()
             opened.close(all_stored=job.finished is not None, finished=bool(job.finished))
             return True
-        elif isinstance(job, MakeOwnText) and job.scope is not None:
+        elif isinstance(job, messages.MakeOwnText) and job.scope is not None:
             own = msgspec.structs.replace(job.job, repeated=self._find_repeated(job.url, job.scope, job.snapshot))
             return super()._do(number, msgspec.structs.replace(job, job=own), body)
         else:
@@ -166,29 +153,27 @@ class Worker(TextMaker):
 
     def _offer_signed(self) -> None:
         """Offer the signed pages, which then share a transaction."""
-        signed, self._signed = self._signed, []
-        for page in signed:
-            self._offer(page)
-
-    def _offer(self, signed: _Signed) -> None:
-        page, aliases = signed.page, {signed.page.key: signed.alias} if signed.alias else {}
-        try:
-            future = self._deduplicator.submit([page], claim=True, aliases=aliases, is_dry=signed.is_dry)
-        except Exception as error:
-            future = Future()
-            future.set_exception(error)
-        self._offered[future] = time.monotonic()
-        future.add_done_callback(partial(self._answer, signed))
+        offered, self._signed = self._signed, []
+        for signed in offered:
+            page, aliases = signed.page, {signed.page.key: signed.alias} if signed.alias else {}
+            try:
+                future = self._deduplicator.submit([page], claim=True, aliases=aliases, is_dry=signed.is_dry)
+            except Exception as error:
+                future = Future()
+                future.set_exception(error)
+            self._offered[future] = time.monotonic()
+            future.add_done_callback(partial(self._answer, signed))
 
     def _answer(self, signed: _Signed, future: Future[list[Decision]]) -> None:  # called in the writing thread
         self._offered.pop(future, None)
         error = TimeoutError("no answer from the index in time") if future.cancelled() else future.exception()
-        outcome = future.result()[0] if error is None else Failure.of(error)
-        self._channel.send(Answer(signed.number, Checked(signed.page, outcome, signed.forms, signed.began)))
+        outcome = future.result()[0] if error is None else messages.Failure.of(error)
+        checked = messages.Checked(signed.page, outcome, signed.forms, signed.began)
+        self._channel.send(messages.Answer(signed.number, checked))
 
     def _answer_end(self, number: int, future: Future[bool]) -> None:  # called in the writing thread
         error = future.exception()
-        self._channel.send(Answer(number, future.result() if error is None else Failure.of(error)))
+        self._channel.send(messages.Answer(number, future.result() if error is None else messages.Failure.of(error)))
 
     def _withdraw_late(self) -> None:
         """Withdraw the pages that wait for the index for too long, unless their transaction has begun."""
@@ -220,28 +205,21 @@ class Worker(TextMaker):
             raise DedupError("the crawl is over.")
 
 
-def open_worker(channel: Channel, start: Start) -> TextMaker:
+def open_worker(channel: Channel, start: messages.Start) -> TextMaker:
     """Return a worker for the crawl that has sent *start*. Raises :class:`DedupError`."""
     return Worker(channel, start) if start.run else Previewer(channel, start)
 
 
-def answer(index: Index, job: ListRestorations | EndRestorations | KeepAddress) -> RestoredRequests | bool:
-    """Do *job*, and return the result."""
-    if isinstance(job, EndRestorations):
-        return _end_restorations(index, job)
-    if isinstance(job, KeepAddress):
-        return bool(index.add_overrides([make_override("keep", [job.url], int(time.time()))]))
-    return RestoredRequests(
-        {
-            override.urls[0]: restoration.request
-            for override in index.list_overrides()
-            for restoration in override.restorations
-            if restoration.spider == job.spider
-        }
-    )
+def _list_restorations(index: Index, spider: str) -> dict[str, DroppedRequest]:
+    return {
+        override.urls[0]: restoration.request
+        for override in index.list_overrides()
+        for restoration in override.restorations
+        if restoration.spider == spider
+    }
 
 
-def _end_restorations(index: Index, job: EndRestorations) -> RestoredRequests:
+def _end_restorations(index: Index, job: messages.EndRestorations) -> dict[str, DroppedRequest]:
     """End restorations in one transaction, and return those of pages that have failed too often."""
     given_up: dict[str, bool] = {}
 
@@ -263,4 +241,4 @@ def _end_restorations(index: Index, job: EndRestorations) -> RestoredRequests:
         return msgspec.structs.replace(override, restorations=tuple(remaining))
 
     index.change_overrides(end)
-    return RestoredRequests({url: job.requests[url] for url, is_given_up in given_up.items() if is_given_up})
+    return {url: job.requests[url] for url, is_given_up in given_up.items() if is_given_up}

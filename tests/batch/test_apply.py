@@ -146,6 +146,7 @@ def test_copies_have_the_same_relative_paths_as_the_inputs(tmp_path: Path) -> No
         apply_decisions(inputs, tmp_path / "decisions", tmp_path / "in", start)
 
 
+@pytest.mark.usefixtures("forked_workers")
 def test_several_processes_write_the_copies_which_replace_earlier_ones(tmp_path: Path) -> None:
     inputs = [write_pages(tmp_path / f"{number}.jsonl", PAGES[number : number + 1]) for number in range(3)]
     applied = job(inputs, tmp_path)
@@ -245,7 +246,7 @@ def test_incomplete_decisions_are_not_applied(tmp_path: Path, monkeypatch: pytes
 
 def test_a_copy_of_a_parquet_file_has_no_more_row_groups(tmp_path: Path) -> None:
     source = tmp_path / "pages.parquet"
-    rows = 5_000
+    rows = 200
     urls = pa.array([f"http://h/{number}" for number in range(rows)], pa.string())
     pq.write_table(pa.table({"url": urls, "html": ["<p>x"] * rows}), source)
     job([source], tmp_path)

@@ -133,7 +133,7 @@ def read(
 def decided_in_groups(signed: Path, profiles: Path, config: Config, order: str, partitions: int) -> dict[int, Any]:
     """Return what several tasks decide about the pages of a collection, by row."""
     frozen = read_profiles(profiles, Signer(config).spec, can_read)
-    matcher = RememberingMatcher(Signer(config))
+    matcher = RememberingMatcher(config, Signer(config).scheme)
     by_keys = looks_up_by_keys(matcher.scheme)
     tables = () if by_keys else tables_for(config.max_distance, 100)
     numbers = read(signed, ("row", "kind", "signature", "name", "title"))

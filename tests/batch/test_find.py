@@ -290,6 +290,6 @@ def test_too_little_memory_for_keys_is_reported(tmp_path: Path) -> None:
     sign([write_pages(tmp_path / "pages.jsonl", pages)], tmp_path / "signed", config)
     shards = Collection.open(tmp_path / "signed")
     rows = read_rows(shards.shards, shards.require_whole(ignore_progress))
-    matcher, sites = RememberingMatcher(Signer(config)), FrozenProfiles({})
+    matcher, sites = RememberingMatcher(config, Signer(config).scheme), FrozenProfiles({})
     with pytest.raises(DedupError, match="keys by which pages are looked up"):
         find_candidates(rows, ExistingPages(), matcher.scheme, matcher, sites, 25 * 5 * ENTRY_BYTES, ignore_progress)

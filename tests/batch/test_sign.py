@@ -25,6 +25,7 @@ def inputs(tmp_path: Path) -> list[Path]:
     return [write_pages(tmp_path / f"{number}.jsonl", PAGES[2 * number : 2 * number + 2]) for number in range(3)]
 
 
+@pytest.mark.usefixtures("forked_workers")
 def test_unchanged_inputs_are_not_signed_again(tmp_path: Path, inputs: list[Path]) -> None:
     assert sign(inputs[:2], tmp_path / "signed").signed_now == 2
     assert sign(inputs, tmp_path / "signed").signed_now == 1
@@ -40,6 +41,7 @@ def test_inputs_no_longer_given_are_removed_from_the_collection_and_named(tmp_pa
     assert sign(inputs, tmp_path / "signed").signed_now == 0
 
 
+@pytest.mark.usefixtures("forked_workers")
 def test_several_processes_write_the_same_as_one(tmp_path: Path, inputs: list[Path]) -> None:
     sign(inputs, tmp_path / "one")
     sign(inputs, tmp_path / "several", jobs=2)
@@ -106,7 +108,7 @@ def test_a_call_that_signs_no_page_does_not_decide_how_others_sign(tmp_path: Pat
     with pytest.raises(DedupError) as mismatch:
         sign([source], signed)
     assert str(mismatch.value) == (
-        f"The pages in {signed} were signed with other settings:\n  column text: there 'text', now ''\n"
+        f"The pages in {signed} were signed with other settings:\n  column text: they have 'text' / you have ''\n"
         "Name another directory with -o, or delete this one."
     )
 
@@ -123,8 +125,7 @@ def test_a_call_that_was_killed_before_the_first_page_does_not_decide_how_others
     assert sign(inputs, tmp_path / "signed", Config(tokenizer="bigrams", min_features=30)).pages == 6
 
 
-@pytest.mark.parametrize("jobs", [1, 2])
-@pytest.mark.parametrize("ending", ["interrupt", "kill"])
+@pytest.mark.parametrize(("jobs", "ending"), [(1, "interrupt"), (2, "interrupt"), (2, "kill")])
 def test_an_interrupted_call_leaves_whole_shards_and_can_be_continued(tmp_path: Path, jobs: int, ending: str) -> None:
     small = write_pages(tmp_path / "a.jsonl", PAGES)
     large = write_pages(tmp_path / "b.jsonl", [Page(f"http://h/{number}", PAGES[0].html) for number in range(5_000)])

@@ -77,6 +77,8 @@ def test_the_first_line_that_cannot_be_read_is_printed(tmp_path: Path) -> None:
 def test_files_that_are_not_part_of_a_collection_are_reported(tmp_path: Path) -> None:
     folder = tmp_path / "in"
     folder.mkdir()
+    refused = invoke("batch", "sign", folder, "-o", tmp_path / "signed", status=2)
+    assert ": there is no file to read (.warc, .warc.gz, " in " ".join(refused.output.split())
     first, second = (write_pages(folder / f"{name}.jsonl", PAGES) for name in "ab")
     (folder / "pages.json").touch()
     result = invoke("batch", "sign", folder, "-o", tmp_path / "signed", "-j", 1)

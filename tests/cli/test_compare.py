@@ -22,7 +22,6 @@ from crawler_dedup.rules.sites import UNKNOWN_SITE
 from crawler_dedup.rules.table import TABLE
 from tests.support.commandline import FIRST, SECOND, check_pages, entries_of, invoke, json_lines, printed_text, write
 from tests.support.crawling import Answer, Site, article, html, redirect
-from tests.support.droppedpages import HOSTILE
 from tests.support.prose import html as page_of
 from tests.support.prose import prose
 
@@ -150,20 +149,6 @@ def test_an_address_without_a_page_is_reported_in_a_sentence(site: Site, kept: s
 def test_an_invalid_address_is_reported_in_a_sentence(kept: str) -> None:
     for address in ["http://", "http://[::1", "http://a b/", "https://127.0.0.1:1/", "http://127.0.0.1:99999/"]:
         assert compare(address, kept, status=2).stderr.startswith(f"Error: {address} cannot be fetched")
-
-
-def test_text_of_pages_cannot_control_the_terminal(tmp_path: Path, kept: str) -> None:
-    source = (
-        article("x")
-        .replace("<title>", f"<title>{HOSTILE}")
-        .replace("<p>", f"<p>{HOSTILE} ")
-        .replace("<nav>", f"<nav>{HOSTILE}")
-    )
-    output = compare(
-        write_page(tmp_path, "new.html", source), kept, "--new-url", f"http://a.org/{HOSTILE}", status=1
-    ).output
-    assert "owned" in output
-    assert all(character.isprintable() or character == "\n" for character in output)
 
 
 # JSON Lines

@@ -204,11 +204,10 @@ def test_a_password_is_sent_to_its_host_and_never_printed(tmp_path: Path, site: 
     assert "sesame" not in done.stdout + done.stderr
 
 
-@pytest.mark.parametrize("credentials", ["user:se/secret", "user:s?@secret", "secret"])
-def test_a_password_in_a_url_is_refused_and_not_printed(tmp_path: Path, site: Site, credentials: str) -> None:
-    url = f"http://{credentials}@{site.host}/one"
-    (tmp_path / "urls.txt").write_text(f"{site.url}/\n{url}\n", encoding="utf-8")
-    for arguments in ([url], ["--urls", "urls.txt"]):
+def test_a_password_in_a_url_is_refused_and_not_printed(tmp_path: Path, site: Site) -> None:
+    urls = [f"http://{credentials}@{site.host}/one" for credentials in ("user:se/secret", "user:s?@secret", "secret")]
+    (tmp_path / "urls.txt").write_text(f"{site.url}/\n{urls[0]}\n", encoding="utf-8")
+    for arguments in (["--urls", "urls.txt"], *([url] for url in urls)):
         done = crawl(tmp_path, *arguments, status=2)
         sentence = " ".join(done.stderr.split())
         assert f"The URL of {site.url}/one has a user name or password." in sentence
@@ -242,13 +241,6 @@ def test_pages_that_are_not_checked_are_reported(tmp_path: Path, site: Site) -> 
 
 
 START = {
-    "nothing listens": (["http://127.0.0.1:9/"], "http://127.0.0.1:9/ could not be crawled: Connection was refused"),
-    "robots.txt": (["{site}/private"], "{site}/private could not be crawled: Forbidden by robots.txt"),
-    "no HTML": (["{site}/robots.txt"], "{site}/robots.txt could not be crawled: it is not an HTML page (text/plain)"),
-    "nothing": ([], "Say where to start"),
-    "an empty list": (["--urls", "/dev/null"], "Say where to start"),
-    "no scheme": (["example.com"], "Not an http(s) URL: example.com"),
-    "no host": (["http:user:word@h/"], "Not an http(s) URL: http:h/"),
     "format": (["{site}/", "-o", "pages.doc"], "Unrecognized output format 'doc'"),
     "file": (["{site}/", "-o", "/proc/none/pages.jsonl"], "Error: /proc/none: No such file or directory."),
     "value": (["{site}/", "-s", "DEDUP_MAX_DISTANCE=far"], "Error: DEDUP_MAX_DISTANCE = 'far' is not allowed"),
@@ -264,11 +256,31 @@ START = {
 def test_what_prevents_the_start_of_a_crawl_is_reported_in_a_sentence(tmp_path: Path, site: Site, case: str) -> None:
     with Deduplicator.open(tmp_path / "filled", Config(tokenizer="bigrams", scheme="exact")):
         pass
-    plain = (("Content-Type", "text/plain\x1b\x07"),)
-    site.pages["/robots.txt"] = Answer(b"User-agent: *\nDisallow: /private\n", headers=plain)
     arguments, sentence = START[case]
     done = crawl(tmp_path, *(word.format(site=site.url) for word in arguments), status=2)
     assert " ".join(done.stderr.split()).count(sentence.format(site=site.url)) == 1
+
+
+def test_an_address_that_cannot_be_crawled_is_named_with_the_reason(tmp_path: Path, site: Site) -> None:
+    plain = (("Content-Type", "text/plain\x1b\x07"),)
+    site.pages["/robots.txt"] = Answer(b"User-agent: *\nDisallow: /private\n", headers=plain)
+    reasons = {
+        "http://127.0.0.1:9/": "Connection was refused",
+        f"{site.url}/private": "Forbidden by robots.txt",
+        f"{site.url}/robots.txt": "it is not an HTML page (text/plain)",
+    }
+    printed = " ".join(crawl(tmp_path, *reasons, status=2).stderr.split())
+    assert [printed.count(f"{url} could not be crawled: {reason}") for url, reason in reasons.items()] == [1, 1, 1]
+
+
+def test_a_start_that_is_no_address_is_refused(tmp_path: Path) -> None:
+    for arguments, sentence in [
+        ([], "Say where to start"),
+        (["--urls", "/dev/null"], "Say where to start"),
+        (["example.com"], "Not an http(s) URL: example.com"),
+        (["http:user:word@h/"], "Not an http(s) URL: http:h/"),
+    ]:
+        assert crawl(tmp_path, *arguments, status=2).stderr.count(sentence) == 1
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")

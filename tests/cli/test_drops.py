@@ -27,7 +27,7 @@ from tests.support.commandline import (
     write,
 )
 from tests.support.crawling import article
-from tests.support.droppedpages import COPIES, HOSTILE, KEPT, PAGES, explained
+from tests.support.droppedpages import COPIES, KEPT, PAGES, explained
 
 pytestmark = pytest.mark.usefixtures("outside")
 
@@ -200,19 +200,6 @@ def test_json_lines_are_lines_of_a_journal(dropped: Path, tmp_path: Path) -> Non
     assert json_lines("drops", dropped, "--json", "--host", "none.org") == []
 
 
-def test_text_of_pages_cannot_control_the_terminal(dropped: Path) -> None:
-    (entry, *_) = entries_of(dropped / FIRST)
-    hostile = replace(
-        entry, url=f"http://a.org/{HOSTILE}", duplicate_of=HOSTILE, title=HOSTILE, rule=HOSTILE, time=HOSTILE
-    )
-    write(dropped / FIRST, [hostile])
-    results = [invoke("drops", dropped, *options) for options in ((), ("--explain",), ("--summary",))]
-    for result in (*results, invoke("judge", dropped, typed="n\n" * 7)):
-        assert "owned" in result.output
-        assert all(character.isprintable() or character in "\n\t" for character in result.output)
-    assert all(character not in invoke("drops", dropped, "--json").output for character in "\x1b\x07")
-
-
 # Runs
 
 
@@ -267,6 +254,7 @@ def test_a_summary_counts_by_run_rule_host_and_representative(runs: Path) -> Non
         "b.org 1 14.3%",
         f"{KEPT} 7 100.0%",
     ]
+    assert re.findall(r"┃ (\w+(?: \w+)?) +┃ duplicates", result.stdout) == ["rule", "host", "kept page"]
     assert "Marked as duplicates, and passed: 1 page." in result.stdout
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 import random
 from collections.abc import Callable
@@ -20,25 +19,10 @@ from crawler_dedup.index.records import Record
 from crawler_dedup.signing.schemes import SimHash
 from tests.support.commandline import command, invoke, json_lines, printed_text
 from tests.support.crawling import article
-from tests.support.indexcommands import (
-    CONFIG,
-    PAGES,
-    cli,
-    fill,
-    is_sound,
-    kept,
-    rows,
-    verify_says_that_it_is_damaged,
-)
+from tests.support.indexcommands import CONFIG, PAGES, cli, fill, is_sound, kept, rows, verify_says_that_it_is_damaged
 from tests.support.indexing import FILING, put_meta, running_program
 
-
-@pytest.fixture(autouse=True)
-def _forked_verification(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let ``index verify`` fork the process that reads the index, instead of importing everything anew."""
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["crawler_dedup.cli.index"])
-    monkeypatch.setattr(multiprocessing, "get_context", lambda _: context)
+pytestmark = pytest.mark.usefixtures("forked_workers")
 
 
 # Which index
@@ -81,7 +65,7 @@ def test_no_command_creates_an_index_where_there_is_none(tmp_path: Path) -> None
 def test_stats_show_the_figures_of_an_index_of_pages(pages: Path, tmp_path: Path) -> None:
     table = rows(cli("stats", pages))
     assert (table["pages"], table["pages not handled yet"]) == ("4", "0")
-    assert table["sites"].startswith("0, 0 of them with a snapshot; ")
+    assert table["sites"].startswith("0, 0 of them known; ")
     assert table["scheme"] == SimHash().spec
     assert table["run 00000001"].startswith("2, the last ")
     assert table["run 00000abc"].startswith("2, the last ")

@@ -9,11 +9,14 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from crawler_dedup import Config, Deduplicator
 from tests.support import processes
-from tests.support.commandline import in_terminal
+from tests.support.commandline import FIRST, SECOND, check_pages, entries_of, in_terminal, invoke, write
 from tests.support.crawling import article
+from tests.support.droppedpages import HOSTILE
+from tests.support.labelled import write_set
 
 VARIABLES = ("COLUMNS", "NO_COLOR", "FORCE_COLOR", "TERM")
 SCOPE = "http://a.org/" + "long/" * 60 + "茶馆"
@@ -87,9 +90,38 @@ def test_a_table_is_not_wider_than_the_terminal(index: Path) -> None:
 
 def test_a_character_that_a_terminal_cannot_show_is_a_question_mark_and_json_is_always_utf_8(index: Path) -> None:
     latin = environment(PYTHONIOENCODING="ascii", PYTHONUTF8="0")
-    call = ["-m", "crawler_dedup", "index", "stats", str(index)]
-    table = processes.run(call, env=latin)
-    assert (table.returncode, table.stderr) == (0, "")
-    assert "long/??" in table.stdout
-    scope = processes.run([*call, "--json"], env=latin).stdout.splitlines()[1]
+    calls = "for options in ([], ['--json']): app(['index', 'stats', sys.argv[1], *options], standalone_mode=False)"
+    code = f"import sys\nfrom crawler_dedup.cli import app\n{calls}"
+    done = processes.run(["-c", code, str(index)], env=latin)
+    assert (done.returncode, done.stderr) == (0, "")
+    *table, _, scope, _ = done.stdout.splitlines()
+    assert "long/??" in "".join(table)
     assert json.loads(scope)["scope"] == SCOPE
+
+
+def test_what_pages_say_does_not_control_the_terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    source = article(1).replace("<nav>", f"<nav>{HOSTILE}")
+    for tag in ("title", "h1", "p"):
+        source = source.replace(f"<{tag}>", f"<{tag}>{HOSTILE} ")
+    url = f"http://a.org/{HOSTILE}"
+    check_pages(tmp_path / "index", {f"{url}kept": source, f"{url}copy": f"{source} "})
+    (entry,) = entries_of(tmp_path / "index" / FIRST)
+    said = dict.fromkeys(("duplicate_of", "title", "scope", "spider", "rule", "run", "time"), HOSTILE)
+    write(tmp_path / "index" / SECOND, [replace(entry, url=url, **said)])
+    write_set(tmp_path, {"a": source, "b": article("x")}, [{"id_a": "a", "id_b": "b", "label": 1}])
+    for call, status in [
+        *((["why", address, "index"], 0) for address in (url, f"{url}kept", f"{url}copy", f"{url}kept/")),
+        *((["drops", "index", *options], 0) for options in ([], ["--explain"], ["--summary"])),
+        (["why", f"{url}unknown", "index"], 1),
+        (["judge", "index"], 0),
+        (["groups", "index"], 0),
+        (["index", "stats", "index"], 0),
+        (["compare", "html/a.html", "html/b.html", "--new-url", url], 1),
+        (["evaluate", ".", "--errors", "1", "--jobs", "1"], 0),
+    ]:
+        settings = [] if call[0] in ("drops", "groups", "index") else ["-s", "DEDUP_TOKENIZER=bigrams"]
+        output = invoke(*call, *settings, status=status, typed="n\n" * 7).output
+        assert all(character.isprintable() or character in "\n\t" for character in output)
+        assert "owned" in output or call == ["index", "stats", "index"]
+    assert not {"\x1b", "\x07"} & {*invoke("drops", "index", "--json").output}

@@ -9,10 +9,9 @@ from typing import Any, cast
 
 import pytest
 
-from crawler_dedup import Config, Decision, Deduplicator, Verdict
+from crawler_dedup import Config, Decision, Deduplicator, IndexUnusable, Verdict
 from crawler_dedup.crawl.claims import Claims
 from crawler_dedup.crawl.serveroutages import Outages
-from crawler_dedup.worker.messages import Failure
 from tests.support.crawling import Site, article, crawl_pages, html, start_script
 from tests.support.versions import REACTORS, SCRAPY
 
@@ -22,25 +21,6 @@ def verdict_later(index: Path, seed: object) -> str:
     with Deduplicator.open(index, Config(tokenizer="bigrams")) as deduplicator:
         body = article(seed, frame="later").encode()
         return str(deduplicator.check(f"http://later/{seed}", body, scope="spider walker").verdict)
-
-
-# Claims that never end
-
-
-def test_claims_that_never_end_are_counted_and_forgotten_later(tmp_path: Path) -> None:
-    config = Config(tokenizer="bigrams")
-    with Deduplicator.open(tmp_path, config) as deduplicator:
-        pages = [deduplicator.sign(f"http://h/{number}", article(number).encode()) for number in range(18)]
-        for page in pages:
-            (decision,) = deduplicator.submit([page], claim=True).result()
-        assert deduplicator.settle(decision)
-        with deduplicator.index._read() as txn:
-            entry = txn.runs.read(deduplicator.run)
-        assert entry is not None
-        assert entry.open_claims == 17
-    with Deduplicator.open(tmp_path, config) as deduplicator:
-        assert deduplicator.tidy() == 17
-        assert [deduplicator.decide([page])[0].verdict for page in pages[-2:]] == ["new", "unchanged"]
 
 
 # An index that cannot be written
@@ -54,13 +34,13 @@ async def test_ends_of_claims_are_written_however_often_the_index_fails_or_relea
     logged: list[tuple[object, ...]] = []
     outcomes = iter([False] * failures)
 
-    def end_claim(decision: Decision, *, settled: bool) -> asyncio.Future[bool | Failure]:
+    def end_claim(decision: Decision, *, settled: bool) -> asyncio.Future[bool]:
         future = asyncio.get_running_loop().create_future()
         if next(outcomes, True):
             written.append((decision.claim, settled))
             future.set_result(True)
         else:
-            future.set_result(Failure("IndexUnusable", "The server is away.", ""))
+            future.set_exception(IndexUnusable("The server is away."))
         return future
 
     monitor = SimpleNamespace(

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from crawler_dedup import Config, Deduplicator, Verdict
-from tests.support.commandline import invoke, json_lines, printed_text
+from tests.support.commandline import invoke, printed_text
 from tests.support.crawling import WALK, Crawl, Site, article, html, run_script
 from tests.support.places import Places
 
@@ -45,16 +45,6 @@ def test_a_dry_run_recognises_pages_of_dry_runs_and_a_crawl_that_drops_pages_doe
     assert dropping.verdicts() == {"/a-copy": "new", "/b": "new"}
     assert dropping.dropped() == {"/a": "/a-copy"}
     assert again.verdicts() == {"/a": "duplicate", "/b": "unchanged", "/only-dry": "unchanged"}
-
-
-def test_why_names_the_dry_run_that_has_kept_a_page(runs: tuple[Path, list[Crawl]]) -> None:
-    index, crawls = runs
-    url = crawls[0].item("/only-dry")["url"]
-    assert " was kept in a dry run on 20" in printed_text(invoke("why", url, index))
-    assert ", and not since: " in printed_text(invoke("why", url, index))
-    assert " is kept: " in printed_text(invoke("why", url.replace("only-dry", "b"), index))
-    (line,) = json_lines("why", url, index, "--json")
-    assert line["kept"]["dry_run"]
 
 
 def test_the_report_counts_dry_runs_apart(runs: tuple[Path, list[Crawl]], tmp_path: Path) -> None:

@@ -1,9 +1,8 @@
-"""The output of the filter during a crawl: the summary in the log, statistics by host."""
+"""The output of the filter during a crawl: the summary in the log, statistics by host, what is said of skipped responses."""
 
 from __future__ import annotations
 
 import re
-import shutil
 import sys
 import time
 from pathlib import Path
@@ -14,8 +13,10 @@ from scrapy.crawler import Crawler
 from scrapy.statscollectors import StatsCollector
 
 from crawler_dedup import Config, Decision, Match, Verdict
+from crawler_dedup.crawl.gate import find_cause
 from crawler_dedup.crawl.monitor import Monitor, host_label
-from tests.support.crawling import WALK, Crawl, Page, Site, acting, article, crawl_pages, html, run_script
+from tests.support.commandline import invoke, printed_text
+from tests.support.crawling import WALK, Crawl, Page, Site, article, crawl_pages, html, run_script
 
 pty = pytest.importorskip("pty")
 
@@ -31,22 +32,20 @@ def summaries(done: Crawl) -> list[str]:
     return [line.partition("Near-duplicate filter: ")[2] for line in done.lines("INFO", "filter: checked")]
 
 
-@pytest.mark.parametrize(("action", "counted", "other"), [("drop", "dropped", "marked"), ("mark", "marked", "dropped")])
-def test_the_summary_at_the_end_counts_pages_and_hosts_and_gives_the_size_of_the_index(
-    tmp_path: Path, action: str, counted: str, other: str
-) -> None:
-    with Site(PAGES) as site:
-        settings = {"DEDUP_ACTION": action, "LOGSTATS_INTERVAL": 0}
-        done = run_script(tmp_path, WALK, settings, site=site.url, paths=list(PAGES))
+def test_the_summary_at_the_end_counts_pages_and_hosts_and_gives_the_size_of_the_index(tmp_path: Path) -> None:
+    pages = {**PAGES, "/marked": html(article("one", frame="marked"))}
+    meta = {"/marked": {"dedup_action": "mark"}}
+    with Site(pages) as site:
+        done = run_script(tmp_path, WALK, {"LOGSTATS_INTERVAL": 0}, site=site.url, paths=list(pages), meta=meta)
     (line,) = summaries(done)
     assert re.fullmatch(
-        rf"checked 4 pages \(at [1-9]\d* pages/min\), kept 2, {counted} 1 \(25\.0 %\), unchanged 0, changed 0,"
-        r" unchecked 1; index of 2 pages, [\d.]+ kB; waited for signatures \d\.\d\d s on average, \d\.\d\d s at most;"
-        r" 0 pages waiting",
+        r"checked 5 pages \(at [1-9]\d* pages/min\), kept 2, dropped 1 \(20\.0 %\), marked 1 \(20\.0 %\), unchanged 0,"
+        r" changed 0, unchecked 1; index of 2 pages, [\d.]+ kB; waited for signatures \d\.\d\d s on average, \d\.\d\d s at"
+        r" most; 0 pages waiting",
         line,
     )
-    assert done.counts(f"{counted}_by_host/") == {site.host: 1}
-    assert not done.counts(f"{other}_by_host/")
+    for counted in ("dropped", "marked"):
+        assert done.counts(f"{counted}_by_host/") == {site.host: 1}
 
 
 WAITING = """
@@ -55,13 +54,13 @@ from crawler_dedup.middleware import DedupMiddleware
 from tests.support.walker import Walker, seen
 
 class Spider(Walker):
-    custom_settings = {"CONCURRENT_REQUESTS": 2, "CONCURRENT_REQUESTS_PER_DOMAIN": 2, "LOGSTATS_INTERVAL": 1}
+    custom_settings = {"CONCURRENT_REQUESTS": 2, "CONCURRENT_REQUESTS_PER_DOMAIN": 2, "LOGSTATS_INTERVAL": 0.3}
 
     async def parse(self, response):
         filtering = self.crawler.get_downloader_middleware(DedupMiddleware)
         while not filtering.session.monitor.waiting:
             await asyncio.sleep(0.01)
-        await asyncio.sleep(2.2)
+        await asyncio.sleep(0.8)
         yield seen(response)
 """
 
@@ -109,15 +108,6 @@ def test_the_summary_at_the_end_does_not_wait_for_a_worker_that_is_stopped(
     assert f"; the index {size}; " in line
 
 
-def test_an_index_that_is_gone_does_not_prevent_the_summary(tmp_path: Path) -> None:
-    gone = acting(article("one"), lambda: shutil.rmtree(tmp_path / "index"))
-    done = crawl_pages(tmp_path, {"/first": PAGES["/other"], "/gone": gone})
-    (line,) = summaries(done)
-    assert re.search(r"unchecked 1; the index cannot be read; waited for signatures .*; 0 pages waiting$", line)
-    assert done.stats["finish_reason"] == "finished"
-    assert done.stats["log_count/ERROR"] == 1  # that the index is gone
-
-
 # Statistics by host
 
 
@@ -158,3 +148,43 @@ def test_the_fifty_hosts_with_most_drops_are_in_the_statistics_and_others_are_re
 def test_the_name_of_a_host_is_short_printable_and_without_password(url: str, shown: str) -> None:
     assert host_label(url) == shown
     assert len(shown) <= 100
+
+
+# Responses that are not checked
+
+
+@pytest.mark.parametrize(
+    ("checked", "reason", "skipped", "words"),
+    [
+        (1, "asked", 30, "dedup_skip"),
+        (1, "incomplete", 30, "incomplete"),
+        (1, "status", 30, "status is not 200"),
+        (0, "asked", 9, ""),
+        (30, "asked", 30, ""),
+    ],
+)
+def test_a_warning_names_the_reason_why_nearly_everything_was_skipped(
+    checked: int, reason: str, skipped: int, words: str
+) -> None:
+    warning = find_cause(checked, {"asked": 0, "inline": 0, reason: skipped})
+    assert bool(warning) == bool(words)
+    assert words in warning
+    assert not words or f"dedup/skipped/{reason}" in warning
+
+
+def test_a_crawl_that_skips_nearly_everything_warns_once_and_why_names_the_reason_of_each_page(tmp_path: Path) -> None:
+    asked: dict[str, Page] = {f"/asked-{number}": html(article(number)) for number in range(30)}
+    pages = asked | {"/cut-off": html(article("cut off"), Content_Length="99999")}
+    settings = {"DOWNLOAD_FAIL_ON_DATALOSS": False}
+    with Site(pages) as site:
+        meta = {path: {"dedup_skip": True} for path in asked}
+        crawl = run_script(tmp_path, WALK, settings, site=site.url, paths=list(pages), meta=meta)
+    (warning,) = crawl.lines("WARNING", "has checked only")
+    assert "dedup/skipped/asked" in warning
+
+    def why(path: str, status: int = 0) -> str:
+        return printed_text(invoke("why", site.url + path, tmp_path / "index", status=status))
+
+    assert why("/asked-0").startswith(f"{site.url}/asked-0 passed without a check: dedup_skip.")
+    assert why("/cut-off").startswith(f"{site.url}/cut-off passed without a check: incomplete.")
+    assert why("/no", status=1).startswith(f"{site.url}/no is not kept, and no journal names it: it was never fetched")

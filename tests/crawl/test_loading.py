@@ -9,7 +9,6 @@ from tests.support.crawling import article, crawl_pages, html
 from tests.support.prose import html as prose_page
 from tests.support.prose import prose
 
-JIEBA = {"DEDUP_TOKENIZER": "jieba", "CONCURRENT_REQUESTS": 8, "CONCURRENT_REQUESTS_PER_DOMAIN": 8}
 ENGLISH = {f"/en/{number}": html(article(number)) for number in range(5)}
 CHINESE = {f"/zh/{number}": html(prose_page(prose(number, chinese=True)).decode()) for number in range(5)}
 
@@ -41,42 +40,23 @@ def test_a_crawl_loads_no_parser_rules_or_index_and_few_lines(tmp_path: Path) ->
 
 
 # The worker imports the module of the extractor, and with it what the module replaces.
-SOURCE = """
-import time
+MISSING = """
 from pathlib import Path
 from crawler_dedup.signing import segmentation
 from crawler_dedup.signing.extractors import extract_with_trafilatura as extract
 from tests.support.walker import Walker
 
+segmentation.jieba_file = lambda: Path("missing")
+
 class Spider(Walker):
     pass
-
 """
-SLOW = f"""{SOURCE}
-load = segmentation._jieba
-
-def load_slowly():
-    time.sleep(2.5)
-    return load()
-
-segmentation._jieba = load_slowly
-"""
-MISSING = f"""{SOURCE}
-segmentation.jieba_file = lambda: Path("missing")
-"""
-EXTRACTOR = {**JIEBA, "DEDUP_EXTRACTOR": "script.extract"}
-
-
-def test_the_time_of_loading_a_dictionary_is_not_that_of_a_page(tmp_path: Path) -> None:
-    pages = {**CHINESE, **ENGLISH}
-    crawl = crawl_pages(tmp_path, pages, SLOW, {**EXTRACTOR, "DEDUP_TIMEOUT": 2})
-    assert crawl.verdicts() == dict.fromkeys(pages, "new")
-    assert "worker/restarts" not in crawl.counts()
-    assert not list((tmp_path / "index").glob("jieba*"))
 
 
 def test_without_the_dictionary_chinese_pages_pass_unchecked(tmp_path: Path) -> None:
-    crawl = crawl_pages(tmp_path, {**ENGLISH, **CHINESE}, MISSING, {**EXTRACTOR, "CONCURRENT_REQUESTS": 1})
+    crawl = crawl_pages(
+        tmp_path, {**ENGLISH, **CHINESE}, MISSING, {"DEDUP_TOKENIZER": "jieba", "DEDUP_EXTRACTOR": "script.extract"}
+    )
     assert crawl.verdicts() == dict.fromkeys(ENGLISH, "new") | dict.fromkeys(CHINESE, "unchecked")
     assert crawl.counts("error/") == {"FileNotFoundError": len(CHINESE)}
     (line,) = crawl.lines("WARNING", "passes unchecked")

@@ -46,7 +46,7 @@ def page(number: int) -> str:
 PAGES = {f"/{number}": page(number) for number in range(24)}
 
 
-@pytest.mark.parametrize("processes", [0, 1, 2])
+@pytest.mark.parametrize("processes", [0, 2])
 def test_in_a_crawl_a_text_is_that_of_a_program_with_the_same_snapshot(tmp_path: Path, processes: int) -> None:
     settings = {"DEDUP_PROCESSES": processes}
     with Site({path: html(text) for path, text in PAGES.items()}) as site:
@@ -88,19 +88,6 @@ def test_no_text_is_lost_when_the_index_can_no_longer_be_read(tmp_path: Path, pr
 
 def sign_with(signer: CrawlSigner, body: bytes) -> None:
     signer.sign(URL, body, encoding=None, key=None, scope="")
-
-
-def test_a_page_that_was_signed_is_not_read_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    signer = CrawlSigner(Signer(Config(tokenizer="bigrams")))
-    bodies = [page(number).encode() for number in range(3)]
-    sign_with(signer, bodies[0])
-    first = signer.own_texts.make(bodies[0], OwnTextJob())
-    assert not signer.own_texts._pages, "nothing is kept before the first own text"
-    for body in bodies:
-        sign_with(signer, body)
-    monkeypatch.setattr(Signer, "read_page", None)
-    assert signer.own_texts.make(bodies[0], OwnTextJob()) == first
-    assert len({signer.own_texts.make(body, OwnTextJob()).text for body in bodies}) == 3
 
 
 def test_pages_are_kept_up_to_a_size(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,7 +19,6 @@ COMMANDS = {
     "shell": ["shell", *DECISION],
     "shell without a reactor": ["shell", "-s", "TWISTED_REACTOR_ENABLED=False", *DECISION],
     "fetch": ["fetch"],
-    "view": ["view"],
     "parse": ["parse", "--pipelines"],
 }
 ALL = [pytest.param(name, marks=without_reactor if "without" in name else ()) for name in COMMANDS]
@@ -42,11 +41,6 @@ def decisions(log: str, command: str) -> list[str]:
     """Return what the filter has logged of the page that *command* shows."""
     logged = logged_lines(log)
     return logged[:1] if SCRAPY < (2, 17) and "shell" in command else logged  # that requests the start URLs, too
-
-
-@pytest.fixture(autouse=True)
-def _no_browser(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("BROWSER", "true")
 
 
 @pytest.fixture(scope="module")
@@ -101,7 +95,6 @@ def crawled(tmp_path: Path) -> Path:
 CASES = {  # options of the command "parse", the path of a page, and what the filter logs
     "dedup_action": ('--meta {"dedup_action":"mark"}', "/copy", ": a crawl would mark it."),
     "dedup_scope": ('--meta {"dedup_scope":"another"}', "/copy", ": a crawl would let it pass."),
-    "dedup_skip": ('--meta {"dedup_skip":true}', "/copy", "would not check <200 {url}> (asked)"),
     "a missing page": ("-s ROBOTSTXT_OBEY=True", "/missing", "a crawl would not check <404 {url}> (status)"),
 }
 WRONG = {
@@ -133,13 +126,10 @@ def test_without_a_spider_the_scope_is_that_of_the_default_one_and_the_log_says_
     assert done.returncode == 0
 
 
-def test_a_disabled_filter_shows_nothing_and_a_page_of_the_shell_has_no_claim_to_end(crawled: Path) -> None:
+def test_a_page_of_the_shell_has_no_claim_to_end(crawled: Path) -> None:
     code = "[__import__('crawler_dedup').settle(response), __import__('crawler_dedup').release(response)]"
     with Site(PAGES) as site:
-        disabled = run_scrapy(crawled, "shell", f"{site.url}/copy", "-s", "DEDUP_ENABLED=False", *DECISION)
         done = run_scrapy(crawled, "shell", f"{site.url}/another", "-c", code)
-    assert "None\n" in disabled.stdout
-    assert not logged_lines(disabled.stdout)
     assert "[False, False]\n" in done.stdout
 
 

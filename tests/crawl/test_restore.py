@@ -23,17 +23,7 @@ from crawler_dedup.index import opening
 from crawler_dedup.index.overrides import Override, Restoration
 from tests.support.commandline import command, invoke, restorations_left
 from tests.support.council import NEWS, PAGES
-from tests.support.crawling import (
-    Answer,
-    Crawl,
-    Running,
-    Site,
-    article,
-    html,
-    redirect,
-    run_scrapy,
-    start_script,
-)
+from tests.support.crawling import Answer, Crawl, Running, Site, article, html, redirect, run_scrapy, start_script
 from tests.support.places import Places
 from tests.support.projects import ADDON
 
@@ -66,7 +56,12 @@ def items_of(feed: Path) -> list[tuple[str, str, int]]:
     return sorted((re.sub("http://[^/]*", "", item["url"]), item["kind"], item["depth"]) for item in items)
 
 
-@pytest.mark.parametrize("now", [None, [], ["--follow"]], ids=["later", "alone", "with links"])
+@pytest.mark.parametrize(
+    ("places", "now"),
+    [("directory", None), ("server", None), ("directory", []), ("directory", ["--follow"])],
+    ids=["later", "later, on a server", "alone", "with links"],
+    indirect=["places"],
+)
 def test_a_restored_page_is_crawled_with_its_links_and_kept_from_then_on(places: Places, now: list[str] | None) -> None:
     directory = places.folder
     with Site({path: html(text) for path, text in PAGES.items()}) as site:
@@ -79,7 +74,7 @@ def test_a_restored_page_is_crawled_with_its_links_and_kept_from_then_on(places:
         assert done.returncode == 0, done.stderr
         assert done.stdout.splitlines() == [
             f"{url}  ← {site.url}/approved  spider news",
-            "1 page is restored with the next crawl.",
+            "1 page will be restored by the next crawl.",
         ]
         assert "It was restored: the next crawl with the spider news requests it first." in why(directory, url)
         site.asked.clear()
@@ -103,7 +98,7 @@ def test_a_restored_page_is_crawled_with_its_links_and_kept_from_then_on(places:
         assert "a later crawl has kept it" in command(directory, "restore", url).stderr
 
 
-@pytest.mark.parametrize("way", ["separate", "keep", "setting"])
+@pytest.mark.parametrize("way", ["separate", "setting"])
 def test_a_page_that_was_dropped_wrongly_passes_in_the_next_crawl(tmp_path: Path, way: str) -> None:
     with Site({path: html(text) for path, text in PAGES.items()}) as site:
         start_project(tmp_path, site)
@@ -112,16 +107,15 @@ def test_a_page_that_was_dropped_wrongly_passes_in_the_next_crawl(tmp_path: Path
         if way == "setting":
             add_settings(tmp_path, f"DEDUP_NEVER_DROP = ['{site.url}/']\n")
         else:
-            done = command(tmp_path, way, *urls[way == "keep" :])
+            done = command(tmp_path, "separate", *urls)
             assert (done.returncode, done.stdout) == (0, "1 override added.\n"), done.stderr
         items, log = crawl(tmp_path)
         assert items == sorted([*KEPT, *RESTORED])
-        assert "dedup/unchecked/override" not in log
-        counted = {"separate": [], "keep": ["1"], "setting": ["3"]}
-        assert re.findall(r"'dedup/overrides': (\d+)", log) == counted[way]
-        overrides = {"separate": f"separate {' '.join(urls)}", "keep": f"keep {urls[1]}", "setting": "DEDUP_NEVER_DROP"}
-        assert f"An override applies to this page: {overrides[way]}" in why(tmp_path, urls[1])
-        assert f"{urls[1]} is kept" in why(tmp_path, urls[1])
+        assert re.findall(r"'dedup/overrides': (\d+)", log) == (["3"] if way == "setting" else [])
+        override = "DEDUP_NEVER_DROP" if way == "setting" else f"separate {' '.join(urls)}"
+        explained = why(tmp_path, urls[1])
+        assert f"An override applies to this page: {override}" in explained
+        assert f"{urls[1]} is kept" in explained
 
 
 def why(directory: Path, url: str) -> str:
@@ -181,19 +175,12 @@ def test_only_what_can_be_repeated_is_recorded_of_a_request() -> None:
     assert describe_request(Request("http://a.org/", meta={"dedup_restore_meta": 5}), None).callback is None
 
 
-@pytest.mark.parametrize(
-    "values",
-    [
-        {"api_key": "S3cret"},
-        {"form": {"userPassword": "S3cret"}},
-        {"https://user:S3cret@a.org/": 1},
-        {"text": "proxy\nuser:S3cret@a.org"},
-    ],
-)
-def test_no_credentials_of_a_request_are_recorded(values: dict[str, Any]) -> None:
-    values |= {"words": "in a value: token", "page": 2}
+def test_no_credentials_of_a_request_are_recorded() -> None:
+    innocent = {"words": "in a value: token", "page": 2}
+    values = {"api_key": "S3cret", "form": {"userPassword": "S3cret"}, "https://user:S3cret@a.org/": 1, **innocent}
+    values["text"] = "proxy\nuser:S3cret@a.org"
     recorded = describe_request(Request("http://a.org/", cb_kwargs=values), None)
-    assert recorded.cb_kwargs == {"words": "in a value: token", "page": 2}
+    assert recorded.cb_kwargs == innocent
     assert "S3cret" not in repr(recorded)
 
 
@@ -279,38 +266,33 @@ def test_a_crawl_that_is_killed_in_the_middle_loses_no_restored_page(tmp_path: P
     assert restorations_left(tmp_path) == []
 
 
-@pytest.mark.parametrize("answer", [html("busy", 503), html(f"fails {article('other')}")], ids=["status", "callback"])
-def test_a_page_that_fails_in_three_crawls_is_not_requested_again(tmp_path: Path, answer: Answer, site: Site) -> None:
-    drop(tmp_path, site, "/a", "/b")
-    site.pages["/a"] = answer
+def test_pages_that_fail_in_three_crawls_are_not_requested_again_and_a_dry_run_requests_none(
+    tmp_path: Path, site: Site
+) -> None:
+    drop(tmp_path, site, "/a", "/b", "/c")
+    assert run(tmp_path, site, DEDUP_ACTION="mark").items == []
+    site.pages |= {"/a": html("busy", 503), "/b": html(f"fails {article('other')}")}
     for failures in (1, 2):
         assert run(tmp_path, site).lines("WARNING", "not requested again") == []
-        assert restorations_left(tmp_path) == [("a", failures)]
+        assert restorations_left(tmp_path) == [("a", failures), ("b", failures)]
     (line,) = run(tmp_path, site).lines("WARNING", "not requested again")
     assert f"{site.url}/a is not requested again" in line
     assert restorations_left(tmp_path) == []
     assert run(tmp_path, site).items == []
-    assert site.paths() == ["/a", "/b", "/a", "/a"]
+    assert site.paths() == ["/a", "/b", "/c", *2 * ["/a", "/b"]]
 
 
-def test_a_page_that_is_gone_is_not_requested_again_but_a_dead_link_of_a_restored_page_ends_nothing(
+def test_a_page_that_is_gone_is_not_requested_again_one_that_redirects_is_kept_there_and_a_dead_link_ends_nothing(
     tmp_path: Path, site: Site
 ) -> None:
-    drop(tmp_path, site, "/a", "/b")
+    drop(tmp_path, site, "/a", "/b", "/c")
     del site.pages["/a"]
-    site.pages["/b"] = twin("/dead", text="b")
+    site.pages |= {"/b": twin("/dead", text="b"), "/c": redirect("/new"), "/new": twin(text="new")}
     crawl = run(tmp_path, site)
     (line,) = crawl.lines("WARNING", "not requested again")
     assert f"{site.url}/a is not requested again: it is gone" in line
-    assert (crawl.paths(), crawl.counts()["restored"]) == (["/b"], 1)
-    assert site.paths() == ["/a", "/b", "/dead"]
-    assert restorations_left(tmp_path) == []
-
-
-def test_a_restored_page_that_redirects_is_kept_at_its_new_address(tmp_path: Path, site: Site) -> None:
-    drop(tmp_path, site, "/a")
-    site.pages.update({"/a": redirect("/new"), "/new": twin(text="new")})
-    assert run(tmp_path, site).paths() == ["/new"]
+    assert (crawl.paths(), crawl.counts()["restored"]) == (["/b", "/new"], 2)
+    assert sorted(site.paths()) == ["/a", "/b", "/c", "/dead", "/new"]
     assert restorations_left(tmp_path) == []
     assert run(tmp_path, site, "/kept", "/new").paths() == ["/kept", "/new"]
     with closing(opening.open_index(tmp_path / "index")) as pages:
@@ -408,19 +390,13 @@ def test_a_page_that_another_crawl_fails_to_restore_at_the_same_time_is_restored
     assert restorations_left(tmp_path) == []
 
 
-def test_a_dry_run_restores_nothing(tmp_path: Path, site: Site) -> None:
-    drop(tmp_path, site, "/a")
-    assert run(tmp_path, site, DEDUP_ACTION="mark").items == []
-    assert restorations_left(tmp_path) == [("a", 0)]
-
-
 def test_what_cannot_be_restored_is_said(tmp_path: Path) -> None:
     source = SPIDER.replace("callback=", "method='POST' if path == '/post' else 'GET', callback=")
     with Site({"/kept": twin(text="kept"), "/a": twin(text="a"), "/post": twin(text="post")}) as site:
         run(tmp_path, site, "/kept", "/a", "/post", source=source)
         index = ("--index", tmp_path / "index")
         preview = invoke("restore", "--rule", "alike", "--dry-run", *index, status=1)
-        assert preview.stdout.splitlines()[-1] == "1 page would be restored with the next crawl."
+        assert preview.stdout.splitlines()[-1] == "1 page would be restored by the next crawl."
         assert restorations_left(tmp_path) == []
         done = invoke("restore", f"{site.url}/a", f"{site.url}/post", f"{site.url}/kept", *index, status=1)
         assert "  The new request will not have pair: of meta and cb_kwargs, only short JSON" in done.stdout

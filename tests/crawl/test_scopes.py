@@ -106,3 +106,7 @@ def test_a_function_of_the_project_may_look_at_the_content_and_a_page_without_a_
     decisions = [(item["decision"]["scope"], item["verdict"]) for item in crawl.items]
     assert decisions == [("sport", "new"), ("medicine", "new"), ("", "unchecked")]
     assert crawl.counts("error/") == {"TypeError": 1}
+    # Another scheme than simhash measures no distance.
+    assert ", scheme ddw, tokenizer bigrams, scope script.category, action drop" in crawl.log
+    assert not crawl.counts("distance/")
+    assert {(drop["match"]["distance"], drop["match"]["resemblance"]) for drop in crawl.drops} == {(None, 1.0)}

@@ -17,12 +17,13 @@ import pytest
 from crawler_dedup import Config, Decision, Deduplicator, SignedPage, Verdict
 from crawler_dedup.crawl import claims as crawl_claims
 from crawler_dedup.crawl import serveroutages
-from crawler_dedup.crawl.claims import Claims, Question
+from crawler_dedup.crawl.claims import Claims
+from crawler_dedup.crawl.gate import Question
 from crawler_dedup.crawl.serveroutages import Outages
 from crawler_dedup.decision import BEING_HANDLED
 from crawler_dedup.errors import ConnectionLost
 from crawler_dedup.system.extras import has_extra
-from crawler_dedup.worker.messages import Checked, DecideAgain, Failure
+from crawler_dedup.worker.messages import Checked, CheckPage, Failure
 from tests.support.crawling import Page, Site, acting, article, html, run_scrapy, run_script, start_script
 from tests.support.projects import ADDON, PAGES, project
 from tests.support.servers import Server, serving
@@ -240,5 +241,6 @@ async def test_an_outage_does_not_use_up_the_time_for_which_a_page_waits_for_a_s
     workers.ask.side_effect = answer
     outages = Outages(60, monitor, lambda: False)
     claims = Claims(workers, monitor, 1, outages=outages, on_end=print)
-    question = Question(DecideAgain(page, "", is_dry=False), b"")
+    job = CheckPage("http://h/2", None, "2", "")
+    question = Question(job, b"", "2", asks_again=False, action="drop", checked=Checked(page, alike))
     assert await claims.decide(question) is duplicate

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import gc
-import logging
-import weakref
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from crawler_dedup import Config, Deduplicator
-from crawler_dedup.crawl.startup import refusal_logged
-from crawler_dedup.errors import ConfigError
 from tests.support import processes
 from tests.support.crawling import Crawl, Site, article, crawl_pages, html, run_scrapy
 from tests.support.projects import ADDON, PAGES, index_of, project
@@ -119,19 +114,6 @@ def test_an_error_of_another_middleware_keeps_its_traceback(tmp_path: Path) -> N
     assert "KeyError: 'not ours'" in done.stdout
 
 
-def test_a_process_remembers_only_the_last_crawl_that_could_not_start(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(logging.getLogger("crawler_dedup.middleware"), "disabled", True)  # its records keep the error
-
-    def refuse() -> weakref.ref[ConfigError]:
-        with pytest.raises(ConfigError) as raised, refusal_logged():
-            raise ConfigError("a wrong setting")
-        return weakref.ref(raised.value)
-
-    refusals = [refuse() for _ in range(3)]
-    gc.collect()
-    assert [refusal() is None for refusal in refusals] == [True, True, False]
-
-
 def test_an_index_that_cannot_be_used_stops_the_crawl_and_keeps_its_pages(tmp_path: Path) -> None:
     with Deduplicator.open(index_of(tmp_path), Config(tokenizer="bigrams")) as deduplicator:
         deduplicator.check("http://earlier/", article("earlier").encode())
@@ -214,32 +196,26 @@ def test_a_check_of_contracts_works_and_files_nothing(tmp_path: Path) -> None:
     assert "Near-duplicate filter" not in done.stdout
 
 
-@pytest.mark.parametrize("arguments", [["crawl", "project"], ["runspider", "project_spiders.py"]], ids=["crawl", "run"])
-def test_a_command_that_crawls_files_its_pages(tmp_path: Path, arguments: list[str]) -> None:
-    with Site(PAGES) as site:
-        directory = project(tmp_path, site, ADDON + "DEDUP_TOKENIZER = 'bigrams'\n")
-        done = run_scrapy(directory, *arguments, fresh=arguments[0] == "crawl")
-    assert done.returncode == 0
-    assert "'dedup/dropped': 1" in done.stdout
-    with Deduplicator.open(index_of(directory), Config(tokenizer="bigrams")) as deduplicator:
-        assert len(deduplicator) == 1
-
-
 # Environments
 
 
 FAILING_START = """
-import asyncio
+import asyncio, gc, os, sys
 from pathlib import Path
 import scrapy
 from scrapy.crawler import AsyncCrawlerRunner
-import sys
+from tests.support.processes import children, still_running
 
 class Bad:
     def open_spider(self, spider=None):
         raise RuntimeError("no database")
     def process_item(self, item, spider=None):
         return item
+
+class Broken:
+    @classmethod
+    def from_crawler(cls, crawler):
+        raise RuntimeError("an extension is broken")
 
 class Spider(scrapy.Spider):
     name = "walker"
@@ -249,25 +225,28 @@ class Spider(scrapy.Spider):
         print(response.meta["dedup"].verdict.value, flush=True)
 
 async def main():
-    base = {"ADDONS": {"crawler_dedup.Addon": 500}, "DEDUP_DIR": "index", "DEDUP_TOKENIZER": "bigrams",
+    base = {"ADDONS": {"crawler_dedup.Addon": 500}, "DEDUP_DIR": sys.argv[2], "DEDUP_TOKENIZER": "bigrams",
             "TELNETCONSOLE_ENABLED": False, "TWISTED_REACTOR_ENABLED": False}
-    for more in ({"ITEM_PIPELINES": {Bad: 1}}, {"DEDUP_FRESH": True}):
+    broken = {"EXTENSIONS": {Broken: 1}, "SPIDER_MIDDLEWARES": {Broken: 1}}
+    for more in ({"ITEM_PIPELINES": {Bad: 1}}, broken, {"DEDUP_FRESH": True}):
         try:
             await AsyncCrawlerRunner({**base, **more}).crawl(Spider)
         except RuntimeError as error:
             print(error, flush=True)
-    print(len(list(Path("index").resolve().glob("run-*"))), flush=True)
+        gc.collect()
+        print(len(still_running(children(os.getpid()))), flush=True)
+    print(len([*Path(sys.argv[2]).glob("run-*")]), flush=True)
 
 asyncio.run(main())
 """
 
 
 @without_reactor
-def test_a_crawl_that_cannot_start_leaves_the_index_to_the_next_one(tmp_path: Path) -> None:
-    directory = (tmp_path / "index").resolve()
+def test_a_crawl_that_cannot_start_leaves_no_process_and_the_index_to_the_next_one(tmp_path: Path) -> None:
+    directory = tmp_path / "index"
     with Deduplicator.open(directory, Config(tokenizer="bigrams")) as deduplicator:
         deduplicator.check("http://old/", article("a").encode(), scope="spider walker")
     with Site({"/a": html(article("a", frame="again"))}) as site:
-        program = ["-c", FAILING_START.replace('"index"', repr(str(directory))), f"{site.url}/a"]
-        done = processes.run(program, cwd=tmp_path)
-    assert done.stdout.split("\n") == ["no database", "new", "0", ""], done.stderr
+        done = processes.run(["-c", FAILING_START, f"{site.url}/a", str(directory)], cwd=tmp_path)
+    wanted = ["no database", "0", "an extension is broken", "0", "new", "0", "0"]
+    assert done.stdout.splitlines() == wanted, done.stderr

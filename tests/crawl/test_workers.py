@@ -76,8 +76,11 @@ async def test_a_page_is_signed_in_a_worker_as_in_this_process(tokenizer: Any, l
 
 
 @quickly
-async def test_a_page_that_takes_too_long_loses_its_worker_and_no_other_page(workers: Workers, log: Log) -> None:
+async def test_a_page_that_takes_too_long_loses_its_worker_and_no_other_page_and_is_no_death(
+    workers: Workers, log: Log
+) -> None:
     (first,) = pids(workers)
+    count_deaths(workers, MAX_DEATHS - 1)  # a page that takes too long is none
     bodies = (GOOD, odd("loop in C"), GOOD, odd("sleep"), GOOD)
     assert await all_of(*(sign(workers, body) for body in bodies)) == ["", NOT_IN_TIME, "", NOT_IN_TIME, ""]
     assert log.counts == 2 * ["worker/restarts"]
@@ -86,9 +89,12 @@ async def test_a_page_that_takes_too_long_loses_its_worker_and_no_other_page(wor
 
 
 @pytest.mark.parametrize("workers", [{"timeout": SHORT, "tokenizer": "jieba"}], indirect=True)
-async def test_a_page_that_has_loaded_the_dictionary_may_still_not_take_too_long(workers: Workers) -> None:
+async def test_loading_the_dictionary_takes_no_time_of_the_page_which_may_still_not_take_too_long(
+    workers: Workers,
+) -> None:
     begun = time.monotonic()
-    assert await all_of(sign(workers, odd(HANGS_ONCE_LOADED))) == [NOT_IN_TIME]
+    pages = odd(HANGS_ONCE_LOADED), html(prose(1, chinese=True))
+    assert await all_of(*(sign(workers, page) for page in pages)) == [NOT_IN_TIME, ""]
     assert time.monotonic() < begun + LOADING_SECONDS / 2
 
 
@@ -108,24 +114,20 @@ async def test_a_page_that_ends_its_worker_is_tried_twice(workers: Workers, log:
     ]
 
 
-@pytest.mark.parametrize(
-    ("status", "cause"),
-    [
+def test_the_line_about_a_death_names_the_process_how_it_ended_and_the_first_page_of_each_outcome() -> None:
+    pages = [(f"http://h/{number}", UNCHECKED if number == 2 else TRIED_AGAIN) for number in range(4)]
+    named = "http://h/0 and 2 more (tried again), http://h/2 (passes unchecked)"
+    for status, cause in (
         (0, "has ended with exit status 0"),
-        (-signal.SIGBUS, "was ended by SIGBUS"),
+        (
+            -signal.SIGKILL,
+            "was ended by SIGKILL, probably by the out-of-memory killer of the kernel, because memory was short",
+        ),
         (-50, "was ended by signal 50"),
         (None, "no longer answers"),
-    ],
-)
-def test_the_line_about_a_death_names_the_process_and_how_it_ended(status: int | None, cause: str) -> None:
-    assert describe_death(7, status, []) == f"The worker process 7 {cause}; pages that it had: none"
-
-
-def test_many_pages_of_a_worker_that_died_are_named_by_the_first_of_each_outcome() -> None:
-    pages = [(f"http://h/{number}", UNCHECKED if number == 2 else TRIED_AGAIN) for number in range(4)]
-    line = describe_death(7, -signal.SIGKILL, pages)
-    assert line.startswith("The worker process 7 was ended by SIGKILL, probably by the out-of-memory killer")
-    assert line.endswith("; pages that it had: http://h/0 and 2 more (tried again), http://h/2 (passes unchecked)")
+    ):
+        assert describe_death(7, status, pages) == f"The worker process 7 {cause}; pages that it had: {named}"
+        assert describe_death(7, status, []) == f"The worker process 7 {cause}; pages that it had: none"
 
 
 Act = Callable[[int], None]
@@ -200,17 +202,23 @@ async def test_a_worker_that_is_stopped_is_replaced_sooner_than_one_that_is_sile
     assert f"no longer answers; pages that it had: {URL} (tried again)" in line
 
 
+def response(body: bytes = GOOD) -> HtmlResponse:
+    return HtmlResponse("http://example.com/", body=body)
+
+
 def count_deaths(workers: Workers, number: int) -> None:
     for _ in range(number):
         workers.count_death()
 
 
-async def test_while_workers_die_often_pages_are_not_signed(
+async def test_while_workers_die_often_pages_are_not_signed_and_have_no_text(
     workers: Workers, log: Log, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     count_deaths(workers, MAX_DEATHS - 3)
     assert await all_of(*(sign(workers, odd("crash")) for _ in range(4))) == [DIED, *3 * [PAUSED]]
     assert await all_of(sign(workers)) == [PAUSED]
+    with pytest.raises(NotSigned, match="too often"):  # nor in the crawl's process, which the page may end
+        await main_text(response())
     assert pids(workers) == []
     (line,) = [line for line in log.lines if not line.startswith("The worker process")]
     assert (
@@ -218,12 +226,6 @@ async def test_while_workers_die_often_pages_are_not_signed(
     )
     monkeypatch.setattr(workers, "_resumes", 0.0)
     assert await all_of(sign(workers)) == [""]
-
-
-@quickly
-async def test_a_page_that_takes_too_long_is_no_death_that_keeps_others_from_being_signed(workers: Workers) -> None:
-    count_deaths(workers, MAX_DEATHS - 1)
-    assert await all_of(sign(workers, odd("sleep")), sign(workers)) == [NOT_IN_TIME, ""]
 
 
 @two_processes
@@ -354,10 +356,6 @@ async def test_a_worker_that_replaces_another_one_joins_only_the_index_of_its_ru
 # Texts
 
 
-def response(body: bytes = GOOD) -> HtmlResponse:
-    return HtmlResponse("http://example.com/", body=body)
-
-
 async def test_the_text_of_a_page_is_extracted_once_in_a_process(
     workers: Workers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -384,14 +382,6 @@ async def test_the_text_of_a_page_that_takes_too_much_memory_is_an_error(workers
     with pytest.raises(SigningError):
         await main_text(response(24 * LARGE))
     assert pids(workers) == [pid]
-
-
-async def test_while_processes_die_often_no_text_is_extracted(workers: Workers) -> None:
-    """Not in the crawl's process either, which the page may end: its callback fails, and it represents no page."""
-    count_deaths(workers, MAX_DEATHS)
-    kill(*pids(workers))
-    with pytest.raises(NotSigned, match="too often"):
-        await main_text(response())
 
 
 def hide_index(directory: Path) -> None:

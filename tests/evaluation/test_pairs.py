@@ -90,40 +90,23 @@ def rows(result: Result) -> dict[str, list[str]]:
 # Reading
 
 
-@pytest.mark.parametrize(
-    ("below", "name", "suffix", "expected"),
-    [
-        ("", "", "", "folder"),
-        ("", "", ".gz", "folder"),
-        ("", "news.", "", "news"),
-        ("part", "", ".gz", "part"),
-        ("part", "news.", "", "part/news"),
-    ],
-)
-def test_a_set_is_found_in_the_folder_and_one_level_below(
-    tmp_path: Path, below: str, name: str, suffix: str, expected: str
-) -> None:
+def test_sets_in_a_folder_and_one_level_below_are_read_with_the_documents_of_their_pairs(tmp_path: Path) -> None:
     folder = tmp_path / "folder"
-    (folder / "html").mkdir(parents=True)
-    (folder / "html/1.html").write_text("<p>x")
-    write_lines(folder / below / f"{name}docs.jsonl{suffix}", [{"id": "1", "html": "html/1.html"}])
-    write_lines(folder / below / f"{name}pairs.jsonl{suffix}", [pair("1", "1", 1)])
-    write_lines(folder / below / "summary.jsonl", [])
-    (labelled_set,) = read_folder(folder)
-    assert labelled_set.name == expected
-    assert [(pair.id_a, pair.label) for pair in labelled_set.pairs] == [("1", 1)]
-
-
-def test_all_sets_of_a_folder_are_read_with_the_documents_of_their_pairs(tmp_path: Path) -> None:
-    write_set(tmp_path, copies(2), [pair("0", "1c", 0)], name="one.")
-    (tmp_path / "html/1.html").unlink()
-    write_set(tmp_path, {}, [], name="two.", suffix=".gz")
-    write_lines(tmp_path / "below/docs.jsonl", [{"id": "0", "html": "html/0.html"}])
-    write_lines(tmp_path / "below/pairs.jsonl", [])
-    for name in ("docs.jsonl", "pairs.jsonl", "old.pairs.jsonl", "sub/pairs.jsonl"):
-        (tmp_path / name).mkdir(parents=True)
-    read = {labelled_set.name: sorted(labelled_set.documents) for labelled_set in read_folder(tmp_path)}
-    assert read == {"one": ["0", "1c"], "two": [], "below": []}
+    write_set(folder, copies(2), [pair("0", "1c", 0)], name="one.")
+    (folder / "html/1.html").unlink()
+    write_set(folder, {}, [], name="two.", suffix=".gz")
+    for place, suffix in (("", ""), ("below/", ".gz"), ("below/news.", "")):
+        write_lines(folder / f"{place}docs.jsonl{suffix}", [{"id": "0", "html": "html/0.html"}])
+        write_lines(folder / f"{place}pairs.jsonl{suffix}", [pair("0", "0", 1)])
+    write_lines(folder / "below/summary.jsonl", [])
+    for name in ("news.docs.jsonl", "news.pairs.jsonl", "old.pairs.jsonl", "sub/pairs.jsonl"):
+        (folder / name).mkdir(parents=True)
+    read = {
+        labelled_set.name: (sorted(labelled_set.documents), labelled_set.pairs) for labelled_set in read_folder(folder)
+    }
+    documents = {name: of_set for name, (of_set, _) in read.items()}
+    assert documents == {"one": ["0", "1c"], "two": [], "folder": ["0"], "below": ["0"], "below/news": ["0"]}
+    assert [(each.id_a, each.label) for each in read["below"][1]] == [("0", 1)]
 
 
 def test_a_gzipped_page_and_a_plain_text_are_signed_like_the_page(tmp_path: Path) -> None:
@@ -218,6 +201,7 @@ def test_a_damaged_gzipped_file_is_reported_in_a_sentence(tmp_path: Path, name: 
 # Signing and judging
 
 
+@pytest.mark.usefixtures("forked_workers")
 def test_several_processes_sign_as_a_single_one(four_outcomes: Path) -> None:
     sets = read_folder(four_outcomes)
     done: list[int] = []
@@ -387,14 +371,6 @@ def test_a_wrong_pair_with_a_page_beyond_limits_is_explained(tmp_path: Path) -> 
     assert (error["rule"], error["distance"]) == ("nested too deep", None)
 
 
-def test_text_of_pages_cannot_control_the_terminal(tmp_path: Path) -> None:
-    pages = {"a": "<title>\x9b31m\x1b[2Jred</title>", "b": "<title>\u202eblue</title>"}
-    write_set(tmp_path, pages, [pair("a", "b", 1)])
-    output = evaluated(tmp_path, "--errors", 1).stdout
-    assert "red" in output
-    assert all(character.isprintable() or character == "\n" for character in output)
-
-
 def test_json_has_the_figures_of_the_tables(four_outcomes: Path) -> None:
     printed = report(four_outcomes, "--errors", 10)
     rows = printed["evaluation_counts"]
@@ -437,7 +413,7 @@ def test_a_pair_that_a_crawl_would_not_find_is_missed_and_reported_so(tmp_path: 
     write_set(tmp_path, {"new": html(prose(0)).decode(), "kept": html(more).decode()}, [pair("new", "kept", 1)])
     only_equal = report(tmp_path, "--errors", 5, "-s", "DEDUP_SCHEME=minhash rows=128")  # one key of all numbers
     assert counts_of(only_equal)["missed"] == 1
-    assert [pair["rule"] for pair in only_equal["wrong_pair"]] == ["not met in the index"]
+    assert [pair["rule"] for pair in only_equal["wrong_pair"]] == ["not found in the index"]
     alike = report(tmp_path, "--errors", 5, "-s", "DEDUP_SCHEME=minhash")
     assert counts_of(alike)["found"] == 1
     assert "wrong_pair" not in alike

@@ -23,7 +23,7 @@ TILDE = Site(
     side=links("Members", alice="alice", bob="bob", carol="carol", mallory="mallory"),
     footer="A shared machine. Every member writes what he or she likes.",
 )
-_PAGES = 44  # more than 32, after which a site gets a new snapshot
+_PAGES = 36  # more than 32, after which a site gets a new snapshot
 _ALMOST_HALF = 0.45
 
 _ALICE, _BOB = paragraph("alice", 5), paragraph("bob", 5)
@@ -143,7 +143,7 @@ _ATTACKS: dict[str, Callable[[Deduplicator, tuple[str, ...]], None]] = {
     "on fewer than half of the pages": lambda index, repeated: _poison(index, _ALMOST_HALF, _attack(*repeated)),
     "on most pages, under three titles": lambda index, repeated: _poison(index, 0.8, _attack(*repeated, titles=3)),
     "on many pages in a row": lambda index, repeated: _settle(
-        index, [*map(_honest, range(100)), *map(_attack(*repeated), range(60))]
+        index, [*map(_honest, range(56)), *map(_attack(*repeated), range(40))]
     ),
 }
 

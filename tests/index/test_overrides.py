@@ -52,7 +52,7 @@ def test_a_page_that_is_to_be_kept_is_no_duplicate_in_any_opening(places: Places
         (decision,) = running.offer([page("/2")], MATCHER).result()
         assert (decision.verdict, decision.reason) == (Verdict.NEW, "override: keep http://a.example/2")
         assert verdicts(running, "/x/3", "/x/y/4", "/2") == ["new", "new", "unchanged"]
-        assert running.preview(page("/x/"), MATCHER).reason == "override: below http://a.example/x/"
+        assert running.preview(page("/x/"), MATCHER).reason == "override: keep --below http://a.example/x/"
         assert running.list_overrides() == said[::-1]
         assert running.remove_overrides([*said, override("keep", "/5")]) == 2
         assert verdicts(other, "/x/5", "/6") == ["duplicate", "duplicate"]

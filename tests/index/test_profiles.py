@@ -140,8 +140,10 @@ def test_a_page_with_a_claim_teaches_once_it_is_settled(backend: Index) -> None:
     assert known(backend) == 0
     first, last, *rest = decisions
     backend.end_claim(first, matcher, context, settled=False).result()
-    for decision in (*rest[:-1], last, last, *rest[:-1]):
-        backend.end_claim(decision, matcher, context, settled=True).result()
+    ended = [
+        backend.end_claim(decision, matcher, context, settled=True) for decision in (*rest[:-1], last, last, *rest[:-1])
+    ]
+    assert [future.result() for future in ended] == [True] * (2 * MIN_PAGES - 2)
     assert known(backend) == 0
     backend.end_claim(rest[-1], matcher, context, settled=True).result()
     assert known(backend) == MIN_PAGES
@@ -222,11 +224,14 @@ def submit_together(store: DirectoryIndex, *jobs: Any) -> list[Future[Any]]:
     return futures
 
 
-def test_a_snapshot_of_an_aborted_transaction_is_not_known(store: DirectoryIndex) -> None:
+def test_a_job_that_fails_changes_nothing_and_the_snapshots_of_its_transaction_are_made_anew(
+    store: DirectoryIndex,
+) -> None:
     count_pages(store, MIN_PAGES - 2)
     matcher = ByDistance()
 
-    def fail(_: lmdb.Transaction) -> None:
+    def fail(txn: lmdb.Transaction) -> None:
+        assert txn.put(b"half", b"done", db=store.environment.meta)
         raise ZeroDivisionError
 
     counting, failing, asking = submit_together(
@@ -235,7 +240,9 @@ def test_a_snapshot_of_an_aborted_transaction_is_not_known(store: DirectoryIndex
         lambda: store.environment.submit(fail),
         lambda: store.offer([page(102)], matcher),
     )
-    assert failing.exception() is not None
+    assert isinstance(failing.exception(), ZeroDivisionError)
+    with store.environment.read() as txn:
+        assert txn.get(b"half", db=store.environment.meta) is None
     assert [decision.snapshot for decision in (*counting.result(), *asking.result())] == [0, 0, 8]
     counts = SiteCounts()
     for number in (*range(1, MIN_PAGES - 1), 100, 101, 102):

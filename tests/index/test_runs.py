@@ -314,7 +314,7 @@ def test_what_a_run_still_writes_when_others_know_that_it_is_dead_counts_as_lost
     """Its deciding process may write for a moment after the crawl was killed."""
     dead = opening_here()
     claimed = offer(dead, "1", "one")
-    dead._opened.run.release()
+    dead._run.release()
     other = opening_here()
     if is_tidied:
         assert other.tidy() == 1

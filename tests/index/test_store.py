@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from crawler_dedup import IndexMismatch, IndexUnusable, Match, SignedPage, Verdict
-from crawler_dedup.index import transaction
+from crawler_dedup.index import layout
 from crawler_dedup.index.index import Index
 from crawler_dedup.index.limits import MAX_COMPARED, MAX_REPRESENTATIVES
 from crawler_dedup.index.lmdb import verification
@@ -31,7 +31,6 @@ from tests.support.indexing import (
     first_line,
     number_of,
     open_backend,
-    open_store,
     page,
     program,
     release,
@@ -74,9 +73,7 @@ def test_pages_are_decided_as_by_a_comparison_with_all_kept_pages(
     """
     source, matcher, kept = random.Random(seed), ByDistance(distances), dict[tuple[str, int], int]()
     with pytest.MonkeyPatch.context() as patched, ExitStack() as stack:
-        for module, name in product(
-            (transaction, verification), REFERENCES if coarse and places.server is None else ()
-        ):
+        for module, name in product((layout, verification), REFERENCES if coarse and places.server is None else ()):
             if hasattr(module, name):
                 patched.setattr(module, name, make_coarse(getattr(module, name)))
         open_backend(places(), fresh=True).close()
@@ -244,14 +241,6 @@ def test_the_index_keeps_the_fields_of_a_page_that_the_matcher_leaves(backend: I
         assert backend.offer([offered_page], Sparing()).result()[0].verdict == verdict
         (record,) = backend.records()
         assert record.page == msgspec.structs.replace(offered_page, title="", key=shorten_key(offered_page.key))
-
-
-def test_two_openings_in_one_process_share_the_index(tmp_path: Path) -> None:
-    first, second = open_store(tmp_path), open_store(tmp_path / ".." / tmp_path.name)
-    first.offer([page(1, 5)], ByDistance()).result()
-    first.close()
-    assert second.offer([page(2, 5)], ByDistance()).result()[0].verdict is Verdict.DUPLICATE
-    second.close()
 
 
 def test_an_index_of_another_configuration_can_be_emptied_too(places: Places) -> None:

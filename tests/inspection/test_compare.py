@@ -18,7 +18,7 @@ from crawler_dedup.signing.schemes import NAMES, Agreement
 from crawler_dedup.signing.signer import Signer
 from tests.support.crawling import article
 from tests.support.prose import html, prose
-from tests.support.signedpages import MAX_DISTANCE, SIMHASH, block, kept, links, new, thin
+from tests.support.signedpages import CONFIG, SIMHASH, block, kept, links, new, thin
 
 SIGNER = Signer(Config(tokenizer="bigrams"))
 TITLES = ("How to steep leaves | Tea House", "How to boil water | Tea House", "", "Tea House")
@@ -57,7 +57,7 @@ def changed_blocks(source: random.Random) -> dict[str, Any]:
 
 def pairs(count: int) -> list[Pair]:
     source = random.Random("pairs")
-    return [Pair(changed(new(), source), changed(kept(), source), MAX_DISTANCE, SIMHASH) for _ in range(count)]
+    return [Pair(changed(new(), source), changed(kept(), source), CONFIG, SIMHASH) for _ in range(count)]
 
 
 def measured_by_row(pair: Pair) -> dict[str, str]:
@@ -73,7 +73,7 @@ def test_a_scheme_measures_an_excerpt_even_if_its_look_up_does_not_find_it() -> 
     for name in NAMES:
         signer = Signer(Config(tokenizer="bigrams", scheme=name))
         part, whole = (examine(html(text).decode(), signer=signer).page for text in (EXCERPT, WHOLE))
-        comparison = compare_signatures(Pair(part, whole, signer.config.max_distance, signer.scheme))
+        comparison = compare_signatures(Pair(part, whole, signer.config, signer.scheme))
         assert comparison is not None
         assert comparison.scheme == signer.scheme.spec
         assert comparison.is_candidate == signer.scheme.finds(part.signed, whole.signed)
@@ -86,9 +86,9 @@ def test_a_scheme_measures_an_excerpt_even_if_its_look_up_does_not_find_it() -> 
 
 
 def test_a_scheme_measures_nothing_of_thin_or_unsigned_pages() -> None:
-    assert compare_signatures(Pair(new(**thin(block(1))), kept(), MAX_DISTANCE, SIMHASH)) is None
-    assert compare_signatures(Pair(new(unsigned="too little text"), kept(), MAX_DISTANCE, SIMHASH)) is None
-    assert compare_signatures(Pair(new(), kept(), MAX_DISTANCE, SIMHASH)) is not None
+    assert compare_signatures(Pair(new(**thin(block(1))), kept(), CONFIG, SIMHASH)) is None
+    assert compare_signatures(Pair(new(unsigned="too little text"), kept(), CONFIG, SIMHASH)) is None
+    assert compare_signatures(Pair(new(), kept(), CONFIG, SIMHASH)) is not None
 
 
 # The rows
@@ -114,7 +114,7 @@ def test_every_row_shows_its_own_verdict_and_what_it_measured() -> None:
 
 def test_an_unsigned_page_is_explained_by_one_row() -> None:
     for new_reason, kept_reason in [("too little text", ""), ("", "nested too deep")]:
-        (row,) = apply_rules(Pair(new(unsigned=new_reason), kept(unsigned=kept_reason), MAX_DISTANCE, SIMHASH))
+        (row,) = apply_rules(Pair(new(unsigned=new_reason), kept(unsigned=kept_reason), CONFIG, SIMHASH))
         assert (row.rule, row.measured) == ("too little text", new_reason or kept_reason)
         assert (row.duplicate, row.decides) == (False, True)
 
@@ -140,14 +140,14 @@ def test_a_row_shows_what_it_measured() -> None:
         (whole, "not covered", thin(*map(block, range(1, 5))), "the kept page lacks 2 blocks"),
         (whole, "other links", links(1, 2), "a list, one host, all links known"),
     ]:
-        pair = Pair(new(**{**both, **fields}), kept(**both), MAX_DISTANCE, SIMHASH)
+        pair = Pair(new(**{**both, **fields}), kept(**both), CONFIG, SIMHASH)
         assert measured_by_row(pair)[row] == measured
 
 
 def test_two_pages_that_differ_in_their_titles_only_are_reported_as_such() -> None:
     listed = thin(block(1, Trait.ENTRY))
     site = replace(UNKNOWN_SITE, number=8)
-    pair = Pair(new(**listed, title="Another"), kept(**listed), MAX_DISTANCE, SIMHASH, site, site)
+    pair = Pair(new(**listed, title="Another"), kept(**listed), CONFIG, SIMHASH, site, site)
     assert measured_by_row(pair)["other titles"] == "the same blocks and links"
 
 

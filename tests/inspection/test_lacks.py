@@ -27,7 +27,7 @@ def inspect(content: str, path: str, host: str = "h") -> InspectedPage:
 
 
 def pair_of(new: InspectedPage, kept: InspectedPage) -> Pair:
-    return Pair(new.page, trim(kept.page), SIGNER.config.max_distance, SIGNER.scheme)
+    return Pair(new.page, trim(kept.page), SIGNER.config, SIGNER.scheme)
 
 
 def text(*parts: str) -> str:

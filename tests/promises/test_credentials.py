@@ -89,10 +89,9 @@ class Crawled:
     second: Crawl
     index: Path
 
-    @property
-    def kept_with_login(self) -> str:
-        """Return the address of the page that is kept, as the crawl was given it."""
-        return f"http://{LOGIN}{self.site.host}/kept"
+    def with_login(self, path: str) -> str:
+        """Return the address of a page as the crawl was given it."""
+        return f"http://{LOGIN}{self.site.host}{path}"
 
 
 @pytest.fixture(scope="module")
@@ -102,16 +101,10 @@ def crawled(tmp_path_factory: pytest.TempPathFactory) -> object:
     queries = [f"/query?next={NESTED}", f"/query?next={quote(NESTED, safe='')}&n=2"]
     queries.append(f"/query?next={quote(quote(NESTED, safe=''), safe='')}&n=3")
     copies = {path: html(article("kept", frame=path)) for path in ("/a", "/b", "/c", "/d", "/target", *queries)}
-    pages = {
-        "/kept": html(article("kept")),
-        **copies,
-        **{f"/{name}": html(article(name)) for name in ("key", "scope", "netloc", "action", "other", "later", "last")},
-        **{
-            f"/{name.lower()}": html(article(name) + name)
-            for name in ("BREAKS", "SLOW", "RAISES", "RELEASED", "DELETES")
-        },
-        "/short": html("<p>short</p>"),
-    }
+    names = "kept key scope netloc action other later last".split()
+    pages = copies | {f"/{name}": html(article(name)) for name in names} | {"/short": html("<p>short</p>")}
+    for name in ("BREAKS", "SLOW", "RAISES", "RELEASED", "DELETES"):
+        pages[f"/{name.lower()}"] = html(article(name) + name)
     with Site(pages) as site:
         site.pages["/links"] = html(article("links", links=[f"http://{LOGIN}{site.host}/d"]))
         site.pages["/redirects"] = redirect(f"http://{LOGIN}{site.host}/target")
@@ -140,13 +133,7 @@ def crawled(tmp_path_factory: pytest.TempPathFactory) -> object:
         }
         first = run_script(directory, SPIDER, settings, site="", paths=starts)
         shutil.copytree(directory / "index", directory / "first")
-        second_paths = [
-            *starts[:2],
-            (f"{site_url}/deletes", {}),
-            (f"{site_url}/other", {}),
-            (f"{site_url}/later", {}),
-            (f"{site_url}/last", {}),
-        ]
+        second_paths = starts[:2] + [(f"{site_url}/{name}", {}) for name in ("deletes", "other", "later", "last")]
         second = run_script(directory, SPIDER, settings, site="", paths=second_paths)
         yield Crawled(site, directory, first, second, directory / "first")
 
@@ -194,10 +181,13 @@ def test_log_journal_and_statistics_hold_no_credentials(crawled: Crawled) -> Non
         assert_clean(path.read_bytes())
 
 
-def test_the_index_holds_no_credentials(crawled: Crawled) -> None:
-    for path in crawled.index.iterdir():
+def test_index_and_export_hold_no_credentials(crawled: Crawled, tmp_path: Path) -> None:
+    invoke("index", "export", tmp_path / "export", crawled.index)
+    records = [encode(record) for record in Export(tmp_path / "export").records()]
+    for path in (*crawled.index.iterdir(), tmp_path / "export"):
         assert_clean(path.read_bytes())
-    assert b"scope.example" in (crawled.index / "data.mdb").read_bytes()
+    assert_clean(b"".join(records))
+    assert b"scope.example" in b"".join(records)
 
 
 def test_warc_files_hold_no_credentials_but_those_in_the_bodies_of_pages(crawled: Crawled) -> None:
@@ -214,14 +204,6 @@ def test_warc_files_hold_no_credentials_but_those_in_the_bodies_of_pages(crawled
     assert responses == crawled.first.counts()["dropped"]
 
 
-def test_an_export_holds_no_credentials(crawled: Crawled, tmp_path: Path) -> None:
-    invoke("index", "export", tmp_path / "export", crawled.index)
-    assert_clean((tmp_path / "export").read_bytes())
-    records = [encode(record) for record in Export(tmp_path / "export").records()]
-    assert records
-    assert_clean(b"".join(records))
-
-
 def test_the_commands_print_no_credentials(crawled: Crawled, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(str(crawled.directory))
@@ -230,23 +212,23 @@ def test_the_commands_print_no_credentials(crawled: Crawled, tmp_path: Path, mon
     journals = [word for path in crawled.directory.glob("journal-*") for word in ("--journal", path)]
     wrong = f"DEDUP_JOURNAL=ftp://{LOGIN}h/%(wrong)s"
     calls = [
-        (0, ("why", crawled.kept_with_login, index, *journals)),
-        (0, ("why", f"http://{LOGIN}{crawled.site.host}/a", index, *journals)),
-        (1, ("why", f"http://{LOGIN}{crawled.site.host}/none", index, *journals)),
+        (0, ("why", crawled.with_login("/kept"), index, *journals)),
+        (0, ("why", crawled.with_login("/a"), index, *journals)),
+        (1, ("why", crawled.with_login("/none"), index, *journals)),
         (0, ("drops", index, *journals)),
         (0, ("drops", index, *journals, "--json")),
-        (0, ("drops", index, *journals, "--host", f"http://{LOGIN}{crawled.site.host}")),
+        (0, ("drops", index, *journals, "--host", crawled.with_login(""))),
         (2, ("drops", index, *journals, "-s", wrong)),
         (2, ("drops", index, *journals, "-s", wrong.removeprefix("DEDUP_"))),
         (0, ("judge", index, *journals)),
         (0, ("judge", index, *journals, "--fetch")),
         (0, ("report", index, *journals, "-o", "report.html")),
         (0, ("index", "stats", index)),
-        (0, ("compare", crawled.kept_with_login, f"http://{LOGIN}{crawled.site.host}/a")),
-        (2, ("compare", f"http://{LOGIN}{crawled.site.host}/none", crawled.kept_with_login)),
-        (2, ("compare", f"http://{LOGIN}127.0.0.1:1/", crawled.kept_with_login)),
-        (2, ("compare", f"ftp://{LOGIN}h/", crawled.kept_with_login)),
-        (0, ("forget", index, *journals, "--url", crawled.kept_with_login, "--export", "urls.txt")),
+        (0, ("compare", crawled.with_login("/kept"), crawled.with_login("/a"))),
+        (2, ("compare", crawled.with_login("/none"), crawled.with_login("/kept"))),
+        (2, ("compare", f"http://{LOGIN}127.0.0.1:1/", crawled.with_login("/kept"))),
+        (2, ("compare", f"ftp://{LOGIN}h/", crawled.with_login("/kept"))),
+        (0, ("forget", index, *journals, "--url", crawled.with_login("/kept"), "--export", "urls.txt")),
         (1, ("forget", index, "--url", f"http://{LOGIN}h/none")),
     ]
     for status, words in calls:
@@ -260,7 +242,11 @@ def test_the_commands_print_no_credentials(crawled: Crawled, tmp_path: Path, mon
 
 
 def test_an_address_is_found_with_and_without_its_credentials(crawled: Crawled) -> None:
-    for url in (crawled.kept_with_login, f"http://{crawled.site.host}/kept", f"HTTP://{USER}@{crawled.site.host}/kept"):
+    for url in (
+        crawled.with_login("/kept"),
+        f"http://{crawled.site.host}/kept",
+        f"HTTP://{USER}@{crawled.site.host}/kept",
+    ):
         assert f"http://{crawled.site.host}/kept is kept" in printed_text(invoke("why", url, crawled.index))
 
 

@@ -145,22 +145,20 @@ def test_a_flipped_bit_in_a_record_is_read_or_reported_and_costs_no_other_record
     assert 20 / step < unreadable < len(tried) - 20 / step
 
 
-def resigned(content: bytes, signature: int) -> bytes:
+def with_fields(content: bytes, **fields: object) -> bytes:
     record = decode(content)
-    return encode(msgspec.structs.replace(record, page=msgspec.structs.replace(record.page, signature=signature)))
+    return encode(msgspec.structs.replace(record, page=msgspec.structs.replace(record.page, **fields)))
 
 
 @pytest.mark.parametrize(
     "change",
     [
-        lambda content: resigned(content, -5),
-        lambda content: content.replace(b"http", b"\xff\xfe\xc3\x28", 1),
+        lambda content: with_fields(content, signature=-5),
         lambda content: content.replace("ü".encode(), b"\xc3\xff"),
         lambda content: content[:-1],
         lambda content: content + b"\0",
-        lambda content: b"",
     ],
-    ids=["signature below 0", "no UTF-8", "half a character", "cut off", "too long", "empty"],
+    ids=["signature below 0", "half a character", "cut off", "too long"],
 )
 def test_an_unreadable_record_is_reported_and_not_exported(pages: Pages, change: Callable[[bytes], bytes]) -> None:
     pages.damage(b"records", change)
@@ -178,11 +176,7 @@ def test_an_unreadable_record_is_reported_and_not_exported(pages: Pages, change:
 
 @pytest.mark.parametrize("fields", [{"links": b"x" * 195}, {"cover": b"short"}], ids=repr)
 def test_a_field_of_another_length_raises_only_errors_of_the_index(pages: Pages, fields: dict[str, object]) -> None:
-    def change(content: bytes) -> bytes:
-        record = decode(content)
-        return encode(msgspec.structs.replace(record, page=msgspec.structs.replace(record.page, **fields)))
-
-    pages.damage(b"records", change)
+    pages.damage(b"records", lambda content: with_fields(content, **fields))
     assert pages.carry()[1] >= {*URLS[1:]}
     pages.use()
 
@@ -272,7 +266,7 @@ def test_a_run_that_cannot_be_read_may_have_lost_its_pages(pages: Pages) -> None
     assert "1 runs cannot be read." in pages.store.verify(FILING)
     assert [decision.verdict for decision in pages.deduplicator.decide(pages.copies)] == ["duplicate"] * 3  # it lives
     assert pages.carry()[1] == {*URLS}
-    pages.deduplicator._opened.run.release()
+    pages.deduplicator._run.release()
     assert pages.carry()[1] == set()
     with Deduplicator.open(pages.store.directory, CONFIG) as later:
         assert [decision.verdict for decision in later.decide(pages.copies)] == ["new"] * 3

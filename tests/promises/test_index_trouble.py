@@ -146,23 +146,12 @@ def test_pages_pass_unchecked_from_then_on_if_the_index_is_deleted_or_is_no_long
     warnings = [line for line in crawl.log.splitlines() if "] WARNING: " in line and "journal" not in line]
     assert len(warnings) == 1
     assert len(crawl.lines("ERROR", "Pages pass unchecked until the crawl ends")) == crawl.stats["log_count/ERROR"] == 1
+    (summary,) = crawl.lines("INFO", "Near-duplicate filter: checked")
+    assert "unchecked 3; the index cannot be read; waited for signatures" in summary
     assert (index / "data.mdb").exists() == (damage is delete_lock_file)
     if damage is delete_lock_file:
         with closing(DirectoryIndex.attach(index)) as store:
             assert store.verify(FILING) == []
-
-
-def test_a_crawl_survives_an_index_that_is_made_read_only(tmp_path: Path) -> None:
-    index = tmp_path / "index"
-
-    def change(mode: int) -> None:
-        for path in (index, *index.iterdir()):
-            path.chmod(mode | 0o111 if path.is_dir() else mode)
-
-    # Whether this prevents writing depends on the user who runs the test.
-    trouble = Trouble(tmp_path, lambda: change(0o444), lambda: change(0o644))
-    trouble.assert_nothing_is_lost()
-    trouble.assert_pages_are_checked_before_and_after()
 
 
 HOLD = """

@@ -76,15 +76,14 @@ def test_a_crawl_starts_normally_if_its_server_is_slow_to_count_its_pages(empty:
     assert list(tmp_path.glob("journal-*.jsonl"))
 
 
-@pytest.mark.parametrize("workers", [1, 2])
 def test_a_crawl_continues_with_a_new_index_after_each_flush_also_with_an_idle_worker(
-    empty: Server, tmp_path: Path, workers: int
+    empty: Server, tmp_path: Path
 ) -> None:
     flush = acting("<p>Flushed.", empty.empty)
     texts = {f"/{number}": html(article(number)) for number in range(3)}
     copies = {f"/copy{number}": html(article(number, frame="copy")) for number in (0, 2)}
     order = ["/0", "/flush0", "/1", "/flush1", "/2", "/copy0", "/copy2"]
-    settings = {"DEDUP_INDEX": empty.url(), "DEDUP_PROCESSES": workers}
+    settings = {"DEDUP_INDEX": empty.url(), "DEDUP_PROCESSES": 2}
     with Site({**texts, **copies, "/flush0": flush, "/flush1": flush}) as site:
         crawl = run_script(tmp_path, WALK, settings, site=site.url, paths=order)
     assert crawl.paths() == order[:-1]

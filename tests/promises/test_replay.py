@@ -178,7 +178,7 @@ class _Replay:
 
     def __init__(self, directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         self._directory = directory
-        self._matcher = RuleMatcher(_signer())
+        self._matcher = RuleMatcher(_signer().config, _signer().scheme)
         self._stores: dict[int, DirectoryIndex] = {}
         self._locks: dict[int, ProcessLock] = {}
         self._wall = 0.0

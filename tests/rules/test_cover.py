@@ -14,6 +14,7 @@ from crawler_dedup.signedpage import PageKind, Trait
 from crawler_dedup.signing.blocks import IS_ADDRESS, unpack_blocks
 from crawler_dedup.signing.cover import cover_of, key_of, pack_cover
 from crawler_dedup.signing.limits import MAX_BLOCKS
+from tests.support.cases import read_cases
 from tests.support.crawling import paragraphs, words
 from tests.support.signedpages import block
 from tests.support.sitepages import MENU, SITE, Crawl, is_duplicate, knowing, page
@@ -83,17 +84,7 @@ def test_words_beside_a_link_in_a_text_count(tmp_path: Path, kept: str, new: str
             assert crawl.check(f"/{name}", second).verdict is Verdict.CHANGED
 
 
-LABELS = {
-    "text": "<p>{}</p>",
-    "sentence": "<p>The company plays each of these pieces outside as a {}, whatever the weather, until October.</p>",
-    "partly hidden": "<p>{} <span hidden>(genre)</span></p>",
-    "beside the other one, which is hidden": "<p>{}</p><p hidden>{other}</p>",
-    "link": "<p><a href=/genre/{}>{}</a></p>",
-    "button": "<p><button>{}</button></p>",
-    "below": "</article><div>Genre: {}</div><article>",
-    "row below": "</article><table><tr><td>Genre<td>{}<tr><td>Acts<td>five</table><article>",
-    "row with a number below": "</article><table><tr><td>Genre<td>7 {}</table><article>",
-}
+LABELS = read_cases(__file__)["labels"]
 
 
 @pytest.mark.parametrize("count", [60, 6], ids=["text", "thin"])

@@ -9,17 +9,9 @@ from pathlib import Path
 import pytest
 
 from crawler_dedup import Config, Deduplicator, Verdict
+from tests.support.cases import read_cases
 
-WORDS = {
-    "ar": "في من على أن إلى هذا كان التي عن مع ما لا كل بعد قد بين لم عند هو حتى يوم بيت ماء مدينة رجل كتاب باب عمل",
-    "de": "der und ist nicht ein mit auf für von dem auch an aus er dass sie wird noch über Haus Wasser Stadt Jahr Tag",
-    "en": "the of to and in is it you that he was for on are as his they be at this from but what water day people may",
-    "es": "de la que el en y los se del las un por con no una para es lo como más pero sus agua casa año día vez puede",
-    "fr": "le de un être et il avoir ne je son que se qui ce dans en du elle au pour pas sur plus jour homme femme",
-    "ko": "나는 그는 우리 오늘 내일 어제 학교 집 물 친구 사람 시간 일 책 길 도시 하루 밤 아침 저녁 마음 생각 말 눈 손 발",
-    "ru": "и в не на я он с что а по это она к но мы весь из у то за свой от так о же год для вы ты время дом вода",
-    "zh": "我 们 今 天 去 学 校 看 书 他 说 这 个 城 市 的 水 很 好 明 年 会 有 新 桥 大 家 都 知 道 风 雨 山 河 日 月",
-}
+WORDS = read_cases(__file__)["words"]
 COPIES_FOUND = 0.98
 
 

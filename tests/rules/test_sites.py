@@ -25,13 +25,7 @@ NAVIGATION = ["/", "/about", "/tea"]
 TEA = frozenset([hash_part("teahouse")])
 
 
-def page(
-    number: int,
-    hrefs: list[str] | None = None,
-    *,
-    title: str = "",
-    blocks: Sequence[int] = (),
-) -> SignedPage:
+def page(number: int, hrefs: list[str] | None = None, *, title: str = "", blocks: Sequence[int] = ()) -> SignedPage:
     """Return a page with navigation, a link of its own and the title of its site."""
     hrefs = [*NAVIGATION, f"/own/{number}"] if hrefs is None else hrefs
     tree = parse("".join(f'<a href="{href}">x</a>' for href in hrefs).encode())

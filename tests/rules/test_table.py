@@ -16,7 +16,7 @@ from crawler_dedup.rules.table import TABLE, compare, decide, first_match
 from crawler_dedup.signedpage import PageKind, Trait
 from crawler_dedup.signing.cover import cover_of
 from crawler_dedup.signing.lookup import Lookup
-from tests.support.signedpages import MAX_DISTANCE, PAGE, SIMHASH, block, hash_of, kept, links, new, thin
+from tests.support.signedpages import CONFIG, PAGE, SIMHASH, block, hash_of, kept, links, new, thin
 
 MANY = {"chars": 1000, "inner_link_chars": 500}
 """Makes a page with text a list."""
@@ -59,7 +59,7 @@ def case(
     new_site: SiteProfile = UNKNOWN_SITE,
     kept_site: SiteProfile = UNKNOWN_SITE,
 ) -> Case:
-    return Pair(new, kept, MAX_DISTANCE, SIMHASH, new_site, kept_site), row
+    return Pair(new, kept, CONFIG, SIMHASH, new_site, kept_site), row
 
 
 def on_the_site(new: SignedPage, kept: SignedPage, row: str) -> Case:
@@ -245,7 +245,7 @@ def predicate(name: str) -> Callable[[Pair], bool | None]:
 
 def test_of_two_contradicting_rows_the_upper_one_decides() -> None:
     for rows, pages in CONTRADICTIONS.items():
-        pair = Pair(*pages, MAX_DISTANCE, SIMHASH)
+        pair = Pair(*pages, CONFIG, SIMHASH)
         upper, lower = (predicate(name)(pair) for name in rows)
         assert upper is not None
         assert lower is (not upper)
@@ -268,8 +268,8 @@ def test_of_two_contradicting_rows_the_upper_one_decides() -> None:
 )
 def test_a_page_that_covers_another_need_not_be_covered_by_it(covered: dict[str, Any], covers: dict[str, Any]) -> None:
     covered_page, covering_page = new(**covered), kept(**covers)
-    assert compare(Pair(covered_page, covering_page, MAX_DISTANCE, SIMHASH)) is not None
-    assert compare(Pair(covering_page, covered_page, MAX_DISTANCE, SIMHASH)) is None
+    assert compare(Pair(covered_page, covering_page, CONFIG, SIMHASH)) is not None
+    assert compare(Pair(covering_page, covered_page, CONFIG, SIMHASH)) is None
 
 
 # Lists
@@ -344,7 +344,7 @@ def test_texts_are_filed_under_the_keys_of_their_scheme() -> None:
 
 
 def pairs(page: SignedPage, *kept_pages: SignedPage) -> list[Pair]:
-    return [Pair(page, kept_page, MAX_DISTANCE, SIMHASH) for kept_page in kept_pages]
+    return [Pair(page, kept_page, CONFIG, SIMHASH) for kept_page in kept_pages]
 
 
 def variant(number: int) -> SignedPage:

@@ -26,7 +26,10 @@ from crawler_dedup.signing.outline import Outline, read_outline
 from crawler_dedup.signing.parsing import find_title, parse
 from crawler_dedup.signing.textblocks import Block
 from crawler_dedup.signing.titles import split_title
+from tests.support.cases import read_cases
 from tests.support.crawling import paragraphs, words
+
+CASES = read_cases(__file__)["blocks"]
 
 TITLE = "Ferry to the island | Tea House"
 
@@ -74,7 +77,7 @@ def packed(rows: list[PackedBlock]) -> bytes:
 
 @given(PACKED)
 def test_packed_blocks_are_unpacked_as_they_were(rows: list[PackedBlock]) -> None:
-    assert unpack_blocks(packed(rows)) == rows
+    assert unpack_blocks(packed(rows)) == tuple(rows)
     assert len(packed(rows)) == BLOCK_BYTES * len(rows)
 
 
@@ -85,7 +88,8 @@ TEXTS = st.lists(st.text(st.sampled_from("ab 漢汉é,.-"), min_size=1, max_size
 def test_each_occurrence_of_a_block_is_packed_in_reading_order(texts: list[str]) -> None:
     outline = [Block(text, size_in_letters(text), 0, number, text) for number, text in enumerate(texts)]
     numbers = [block.hash for block in unpack_blocks(pack_alone(outline).packed)]
-    keys = ["".join(character for character in normalise(text) if character not in " ,.-") for text in texts]
+    plain = [re.sub(r"(?<=[a-z])-\Z", "−", normalise(text)) for text in texts]  # a grade is no punctuation
+    keys = ["".join(character for character in text if character not in " ,.-") for text in plain]
     assert len({*numbers}) == len(numbers) == len(texts)
     for number, (key, block) in enumerate(zip(keys, outline, strict=True)):
         repeated = [block] * (keys[: number + 1].count(key))
@@ -99,13 +103,7 @@ def test_a_link_hidden_text_and_the_title_are_packed_once() -> None:
 
 
 def test_a_picture_is_known_by_its_file_where_its_address_differs() -> None:
-    for first_address, second_address, is_same_file in [
-        ("/photo/river.jpg", "http://mirror/h/photo/river.jpg", True),
-        ("river.jpg#top", "/river.jpg", True),
-        ("/photo/river.jpg", "/photo/lake.jpg", False),
-        ("/photo?id=1", "/photo?id=2", False),
-        ("/play/1/", "/play/2/", False),
-    ]:
+    for first_address, second_address, is_same_file in CASES["files"]:
         (first,), (second,) = (hashes(f"<img src='{source}'>") for source in (first_address, second_address))
         assert first != second
         assert (hash_of_file(first) == hash_of_file(second)) is is_same_file
@@ -136,31 +134,13 @@ def test_the_size_of_a_block_is_its_letters_in_fours_and_that_of_a_line_of_punct
 # Equal blocks
 
 
-EQUAL = [
-    ["Closed on Monday", "CLOSED on monday", "Ｃｌｏｓｅｄ on Monday", "Closed  on\n\tMonday", "Closed on&nbsp;Monday"],
-    ["Closed on Monday.", "Closed, on Monday"],
-    ["It's closed (today)", "Its closed: today!", 'It\'s closed -- "today" ...', "It’s closed – “today”…"],
-    ["café", "cafe\u0301"],
-    ["days of 2019-2023", "days of 2019–2023"],
-    ["Tonight -5 °C", "Tonight –5 °C"],
-    ["茶館裏，明天！", "茶馆里 明天"],
-]
-
-
 def test_case_width_white_space_punctuation_and_variants_of_characters_do_not_change_a_block() -> None:
-    for variants in EQUAL:
+    for variants in CASES["equal"]:
         assert len({block for variant in variants for block in hashes(f"<p>{variant}</p>")}) == 1
 
 
 def test_another_letter_or_sign_changes_a_block() -> None:
-    for texts in [
-        "Closed on Monday|Closed on Sunday|Closed Monday",
-        "Jobs in C|Jobs in C++|Jobs in C#",
-        "5 €|5 $ £",
-        "茶馆|茶饭",
-        "cafe|café",
-    ]:
-        distinct = texts.split("|")
+    for distinct in CASES["different"]:
         assert len({block for text in distinct for block in hashes(f"<p>{text}</p>")}) == len(distinct)
 
 
@@ -172,34 +152,8 @@ def test_the_same_block_elsewhere_on_the_page_is_the_same_block() -> None:
 
 
 def test_the_traits_of_a_block_are_recognised() -> None:
-    for markup, expected in [
-        ("<p>By the river</p>", Trait(0)),
-        ("<p><a href=/1>By the river</a></p>", Trait.ENTRY | Trait.LINKED),
-        ("<p><a href=/1>By the river</a> 12 May, at the old pier</p>", Trait.NUMBER),
-        ("<p><a href=/1>By the old river</a> today</p>", Trait(0)),
-        ("<p>12.05. <a href=/1>By the old river</a></p>", Trait.NUMBER),
-        ("<p>✓ <a href=/1>By the old river</a></p>", Trait(0)),
-        (
-            "<p>1. <a href=/1>By the old river</a> | <a href=/2>Fares on all the ferries</a></p>",
-            Trait.ENTRY | Trait.NUMBER,
-        ),
-        ("<p><a>By the river</a></p>", Trait(0)),
-        ("<h2>By the river</h2>", Trait.HEADING),
-        ("<h3><a href=/1>By the river</a></h3>", Trait.HEADING | Trait.ENTRY | Trait.LINKED),
-        ("<p>At 8 by the river</p>", Trait.NUMBER),
-        ("<p>下午８点</p>", Trait.NUMBER),
-        ("<p>Ferry to the island</p>", Trait.NAME),
-        ("<h1>The Tea House: Ferry</h1>", Trait.NAME | Trait.HEADING),
-        ("<p>Ferry to the other island</p>", Trait(0)),
-        ("<p>By <b hidden>night</b> the river</p>", Trait.HIDDEN),
-        ("<div style='display:none'>By the river</div>", Trait.HIDDEN),
-        ("<img src=/river.png>", Trait.EMBEDDED),
-        ("<div hidden><img src=/river.png></div>", Trait.EMBEDDED | Trait.HIDDEN),
-        ("<div hidden><img src=/river.png></div><img src=/river.png>", Trait.EMBEDDED),
-        ("<aside>By the river</aside>", Trait.EMBEDDED),
-        ("<button>By the river</button>", Trait(0)),
-    ]:
-        assert traits(markup, TITLE) & ~Trait.MAIN == expected
+    for markup, expected in CASES["traits"]:
+        assert {trait.name for trait in traits(markup, TITLE) & ~Trait.MAIN} == {*expected.split()}
 
 
 def test_blocks_of_the_main_text_are_marked() -> None:
@@ -217,10 +171,9 @@ def test_a_text_that_repeats_the_words_of_the_title_many_times_is_no_name() -> N
 
 def test_if_there_are_too_many_blocks_the_longest_are_kept_in_reading_order() -> None:
     texts = [" ".join(words(number, 2 + number % 7)) for number in range(2000)]
-    kept_blocks = unpack_blocks(pack("".join(f"<p>{text}</p>" for text in texts)).packed)
+    *kept_blocks, rest = unpack_blocks(pack("".join(f"<p>{text}</p>" for text in texts)).packed)
     numbers = [hashes(f"<p>{text}</p>")[0] for text in texts]
-    assert len(kept_blocks) == MAX_BLOCKS
-    *kept_blocks, rest = kept_blocks
+    assert len(kept_blocks) == MAX_BLOCKS - 1
     assert (rest.traits, rest.size) == (Trait.NUMBER | Trait.MAIN, 64)
     assert [block.hash for block in kept_blocks] == [
         number for number in numbers if number in {block.hash for block in kept_blocks}
@@ -342,25 +295,8 @@ TEXT = paragraphs(words("text", 96))
 
 
 def test_the_parts_of_the_title_that_occur_in_a_heading_or_in_the_main_text_are_recorded() -> None:
-    for markup, expected in [
-        ("<p>By the river</p>", set()),
-        ("<h1>Ferry to the island</h1>", {"ferrytotheisland"}),
-        ("<h3>FERRY: to the Island!</h3>", {"ferrytotheisland"}),
-        ("<h1>Tea House</h1><h2>Ferry to the island</h2>", {"ferrytotheisland", "teahouse"}),
-        ("<h1><a href=/>Tea House</a></h1><h2>Ferry to the island</h2>", {"ferrytotheisland"}),
-        ("<h1><a href=/>Tea House</a></h1><h2><a href=/1>Ferry to the island</a></h2>", {"ferrytotheisland"}),
-        (
-            "<h1><a href=/>Tea House</a></h1><h2><a href=/1>Ferry to the island</a></h2><h3>Ferry</h3>",
-            {"ferrytotheisland"},
-        ),
-        ("<h1><a href=/>Tea House</a></h1>", set()),
-        (f"<article><h1><a href=/>Tea House</a></h1>{TEXT}</article>", set()),
-        ("<h2>Ferry</h2>", set()),
-        ("<h2>About a ferry to the island and back</h2>", set()),
-        (f"<article><p>The ferry to the island, again.</p>{TEXT}</article>", {"ferrytotheisland"}),
-        (f"<p>The ferry to the island, again.</p><div></div><article>{TEXT}</article>", set()),
-    ]:
-        assert named(markup) == expected
+    for markup, expected in CASES["named"]:
+        assert named(markup.format(text=TEXT)) == {*expected.split()}
 
 
 def test_a_part_of_two_letters_may_occur_in_any_text() -> None:
@@ -377,32 +313,13 @@ def test_only_parts_of_the_title_are_recorded(title: str, heading: str) -> None:
 
 # Lines that count visits
 
-COUNTING = """123 views|1.2k views|1,234 views · 13 shares|Views: 1,234|12 comments|1 comment|Comments (5)
-25 minutes ago|1 hour ago|5 min read|5-minute read|Reading time: 5 min|You are visitor 3813
-visitor no. 3813|阅读(861) 评论(3)|阅读量：12万|浏览 123 次|123人浏览|3小时前|发布于25分钟前
-阅读时间：5分钟|5分前|コメント 3件|3件のコメント|조회수 123|댓글 5|3시간 전|vor 3 Minuten
-1.234 Aufrufe|12 Kommentare|5 Min. Lesezeit|Lesezeit: 5 Minuten|il y a 5 minutes|12 commentaires
-4 minutes de lecture|hace 2 horas|12 comentarios|há 3 dias|2 giorni fa|12 commenti|5 minuten geleden
-12 reacties|3 дня назад|345 просмотров|просмотров: 345|10 dakika önce|3 dage siden
-for 3 dager siden|för 2 timmar sedan|5 komentarzy
-2 godziny temu|12 تعليقات|منذ 3 أيام|120 مشاهدة|3万人浏览|播放量：1.2万次|Viewed 2,700 times"""
-FACTS = """€ 59.95|4 May 2024|10:30|Answer 5|Review 2|Chapter 3|Page 3 of 7|3 points|10 years|20 minutes|5 mg
-Room 12|4 bedrooms|Season 5|for 3 people
-Guarantee for 5 years|Access for 30 days|vor 3 Personen|40 Stunden pro Woche|2 ore|第3章
-关注2024年高考|下载3.2版|下载 2.0|访问 3 号楼|分享3个技巧|Downloads: 2.0|Read 3 times daily
-2024年5月4日|3天|120分钟|版本 1.2.3|3 дня|visits us at no. 5"""
-
-
-def lines(of: str) -> list[str]:
-    return [line for row in of.split("\n") for line in row.split("|")]
-
 
 def test_a_phrase_that_counts_visits_leaves_no_number() -> None:
-    assert [line for line in lines(COUNTING) if any(map(str.isdigit, without_visits(normalise(line))))] == []
+    assert [line for line in CASES["counting"] if any(map(str.isdigit, without_visits(normalise(line))))] == []
 
 
 def test_other_short_lines_with_numbers_stay_as_they_are() -> None:
-    assert [line for line in lines(FACTS) if without_visits(normalise(line)) != normalise(line)] == []
+    assert [line for line in CASES["facts"] if without_visits(normalise(line)) != normalise(line)] == []
 
 
 def test_numbers_in_sentences_stay_and_lines_keep_their_places() -> None:

@@ -14,6 +14,9 @@ from hypothesis import strategies as st
 from crawler_dedup.signing.dates import DateInLine, find_date
 from crawler_dedup.signing.features import normalise
 from crawler_dedup.signing.tables import read_date_names
+from tests.support.cases import read_cases
+
+CASES = read_cases(__file__)["dates"]
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = [line.split("\t") for line in (ROOT / "tests/signing/dates.tsv").read_text("utf-8").splitlines()]
@@ -40,54 +43,22 @@ def test_a_date_is_recognised_in_every_notation_of_the_cldr_that_has_a_year_of_f
 
 
 def test_the_notations_of_a_date_are_one_date() -> None:
-    for line in [
-        *["2011-08-10", "2011/8/10", "2011. 8. 10.", "2011.08.10", "10.08.2011", "10. 8. 2011", "10th of August, 2011"],
-        *["Aug 10th, 2011", "Aug. 10, 2011", "August 10 2011", "10 Aug 2011", "10-Aug-2011", "10AUG2011"],
-        *["10. August 2011", "10 août 2011", "10 de agosto de 2011", "10 августа 2011 г.", "10 tháng 8 năm 2011"],
-        *["2011年8月10日", "2011 年 8 月 10 日", "2011年8月10日(水)", "2011년 8월 10일", "2011. augusztus 10."],
-        *["10 สิงหาคม 2554", "٢٠١١/٨/١٠", "۱۰ اوت ۲۰۱۱", "१० अगस्त २०११"],
-        *["Wednesday, August 10th, 2011", "Mittwoch, den 10. August 2011", "Wed 10/08/2011"],
-    ]:  # fmt: skip
+    for line in CASES["notations"]:
         assert readings(line) == ("2011-08-10",)
 
 
 def test_a_notation_that_is_ambiguous_has_both_readings() -> None:
-    for line, wanted in [
-        ("03/04/2011", ("2011-04-03", "2011-03-04")),
-        ("3-4-2011", ("2011-04-03", "2011-03-04")),
-        ("03.04.2011", ("2011-04-03",)),
-        ("04/04/2011", ("2011-04-04",)),
-        ("13/04/2011", ("2011-04-13",)),
-        ("04/13/2011", ("2011-04-13",)),
-        ("4.13.2011", ("2011-04-13",)),
-        ("Sunday 03/04/2011", ("2011-04-03",)),
-        ("listopad 2011", ("2011-10", "2011-11")),  # Croatian, and Czech or Polish
-        ("August 2011", ("2011-08",)),
-        ("2011年8月", ("2011-08",)),
-    ]:
-        assert readings(line) == wanted
+    for line, wanted in CASES["ambiguous"]:
+        assert readings(line) == (*wanted,)
 
 
 def test_numbers_that_only_look_like_a_date_are_none() -> None:
-    for line in [
-        *["10.08.20.11", "192.168.20.11", "2011.8.10.1", "v2011.8.10", "1.10.08.2011", "+49 171-10-08-2011"],
-        *["978-3-12-2011-5", "2010-2011", "2011-12", "2010/11", "10-12/2011", "May 2010-2011", "10.08.2011-12.08.2011"],
-        *["what 2010 may bring", "10.08.11", "10 Aug '11", "31.02.2011", "99.99.2011"],
-        *["2011年0月0日", "2011 年 11 月2", "room 12 2011", "August 12345"],
-    ]:  # fmt: skip
+    for line in CASES["none"]:
         assert find(line) is None
 
 
 def test_the_time_is_told_from_the_text_around_a_date() -> None:
-    for line, time, before, after in [
-        ("2011-08-10T17:07:00Z", "17:07:00z", "", ""),
-        ("发表于 2011-08-10 17:07", "17:07", "发表于 ", ""),
-        ("发表于2011年8月10日星期三 下午5:07", "下午5:07", "发表于", ""),
-        ("on August 10, 2011 at 5:07 pm by Sam", "5:07 pm", "on ", " by sam"),
-        ("Wed, 10 Aug 2011 17:07:00 +0200 (draft)", "17:07:00 +0200", "", " (draft)"),
-        ("10 August 2011 (3 comments)", "", "", " (3 comments)"),
-        ("10.08.2011 - 12.08.2011", "", "", " - 12.08.2011"),
-    ]:
+    for line, time, before, after in CASES["times"]:
         assert find(line) == DateInLine(("2011-08-10",), time, before, after)
 
 

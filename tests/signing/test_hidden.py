@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+import tomllib
 from itertools import compress, product
 from pathlib import Path
 from shutil import which
@@ -22,20 +23,16 @@ from crawler_dedup.signing.hidden import without_hidden
 from crawler_dedup.signing.outline import read_outline
 from crawler_dedup.signing.parsing import parse
 from crawler_dedup.signing.signer import Signer
+from tests.support.cases import read_cases
 from tests.support.crawling import words
-from tests.support.hiding import CASES, HIDDEN_TO_BE_SAFE, SHADOW_TREES
 
-HIDERS = [
-    "<div hidden>{}</div>",
-    '<section hidden="until-found">{}</section>',
-    '<div style="display:none">{}</div>',
-    '<div style="visibility: hidden">{}</div>',
-    '<div style="color: red; DISPLAY : None !important ;">{}</div>',
-    '<div class="panel" style="overflow:auto;display:/* closed */none"><section>{}</section></div>',
-    "<div popover>{}</div>",
-    '<div style="opacity:0">{}</div>',
-    "<div><template shadowrootmode=open></template>{}</div>",
-]
+# A page within a page: the outline reads it even in a dialog.
+_WORDS = " ".join(f"rope{number}" for number in range(60))
+_MARKUP = Path(__file__).with_name("hiding.toml").read_text(encoding="utf-8")
+_MARKUP = _MARKUP.replace("{page}", f"<h1>Harbour</h1><article>{_WORDS}</article>").replace(
+    "{words}", f"Harbour {_WORDS}"
+)
+MARKUP = tomllib.loads(_MARKUP)
 TITLE = "Old tram depot becomes a market hall"
 
 
@@ -57,12 +54,22 @@ def page(*parts: str, title: str = TITLE) -> str:
 # The text of a block
 
 
+def styled(name: str) -> list[str]:
+    return [f'<div style="{style}">a</div>' for style in MARKUP[name]]
+
+
+CASES = (
+    dict.fromkeys(styled("hiding_styles"), "") | dict.fromkeys(styled("showing_styles"), "a") | dict(MARKUP["cases"])
+)
+HIDDEN_TO_BE_SAFE = [*styled("styles_hidden_to_be_safe"), *MARKUP["hidden_to_be_safe"]]
+
+
 def shown(markup: str) -> list[str]:
     return [block.shown for block in read_outline(parse(markup.encode())).blocks]
 
 
 def test_blocks_show_what_chromium_shows_with_the_words_of_shadow_trees() -> None:
-    with_shadows = {markup: words for markup, (_, words) in SHADOW_TREES.items()}
+    with_shadows = {markup: words for markup, _, words in MARKUP["shadow_trees"]}
     for markup, expected in (CASES | with_shadows | dict.fromkeys(HIDDEN_TO_BE_SAFE, "")).items():
         body = f"<body><div>{markup}</div>"
         assert "".join("".join(shown(body)).split()) == "".join(expected.split())
@@ -70,26 +77,7 @@ def test_blocks_show_what_chromium_shows_with_the_words_of_shadow_trees() -> Non
 
 
 def test_hidden_text_is_not_shown_and_all_other_text_is() -> None:
-    for markup, expected in [
-        ("<p>some <b hidden>hidden</b> words</p>", ["some words"]),
-        ("<p>to<span hidden>day</span>gether</p>", ["together"]),
-        ("<p><i hidden>a</i>b<i hidden>c</i>d<i hidden>e</i></p>", ["bd"]),
-        ("<div hidden>a<p>b</p>c</div>d<p>e</p>", ["", "", "", "d", "e"]),
-        ("<div>a<span hidden>b<p>c</p>d</span>e</div>", ["a", "", "e"]),
-        ("<div style='display:none'>a<p style='display:block'>b</p></div>", ["", ""]),
-        ("<div style='visibility:hidden'>a<p style='visibility:visible'>b <b style='visibility:hidden'>c</b></p>d</div>e",
-         ["", "b", "", "e"]),
-        ("<p style='visibility:hidden'>a <b style='visibility:visible'>b</b> c</p>", ["b"]),
-        ("<div style='display:none'>a<p style='visibility:visible'>b</p></div>", ["", ""]),
-        ("<div style='visibility:hidden'>a<p hidden>b<b style='visibility:visible'>c</b></p></div>", ["", ""]),
-        ("<p>a <a href=/x hidden>b</a> <a href=/y>c</a></p>", ["a c"]),
-        ("<p>a<br hidden>b <input hidden> c</p>", ["ab c"]),
-        ("<html hidden><body><p>a</p></body></html><p>b</p>", ["", ""]),
-        ("<body style='visibility:hidden'><p>a</p></body></html><p>b</p><p style='visibility:visible'>c", ["", "", "c"]),
-        ("<body style='display:none'><p>a</p></body>", [""]),
-        ("<p>a</p></html><div hidden>b</div>c", ["a", "", "c"]),
-        ("<p hidden>a<!-- x -->b</p><?y?>c", ["", "c"]),
-    ]:  # fmt: skip
+    for markup, expected in read_cases(__file__)["hidden"]["shown"]:
         assert shown(markup) == expected
         if "</html>" not in markup:  # the text after it does not belong to the copied tree
             assert letters(without_hidden(parse(markup.encode()))) == "".join("".join(expected).split())
@@ -111,7 +99,7 @@ def test_nothing_else_of_a_block_changes_if_it_is_hidden() -> None:
         ]
 
 
-MARKUP = st.recursive(
+NESTED = st.recursive(
     st.sampled_from(["a", "b ", "茶", "<br>", "<!-- x -->", " "]),
     lambda contents: st.builds(
         "<{0}{1}>{2}</{0}>".format,
@@ -125,7 +113,7 @@ MARKUP = st.recursive(
 )
 
 
-@given(MARKUP)
+@given(NESTED)
 def test_shown_blocks_are_those_of_the_tree_without_its_hidden_elements(markup: str) -> None:
     tree = parse(f"<body>{markup}</body>".encode())
     before = etree.tostring(tree)
@@ -146,13 +134,13 @@ def signed(body: str, url: str = "http://a.org/", signer: Signer = SIGNER) -> Si
 def covers(kept: str, new: str, signer: Signer = SIGNER, url: str = "http://b.org/") -> bool:
     """Return whether a kept page makes a new one a duplicate, which is on another host unless its *url* is given."""
     pages = signed(new, url, signer), signed(kept, signer=signer)
-    return compare(Pair(*pages, signer.config.max_distance, signer.scheme)) is not None
+    return compare(Pair(*pages, signer.config, signer.scheme)) is not None
 
 
 PARAGRAPHS = st.lists(st.booleans(), min_size=8, max_size=8)
 
 
-@given(PARAGRAPHS.filter(lambda shown: sum(shown) <= 4), PARAGRAPHS, st.sampled_from(HIDERS), st.booleans())
+@given(PARAGRAPHS.filter(lambda shown: sum(shown) <= 4), PARAGRAPHS, st.sampled_from(MARKUP["hiders"]), st.booleans())
 def test_hidden_text_never_covers_a_page(foreign: list[bool], own: list[bool], hider: str, separately: bool) -> None:
     """The kept page shows at most half of a text, and some text of its own; it hides the rest."""
     parts = sentences("depot")
@@ -254,23 +242,6 @@ def test_a_list_that_is_mostly_hidden_is_not_signed() -> None:
 
 # Labels and links that say nothing, as in the frame of an application
 FRAME = '<div><a href="/">Skip to the content</a></div><div>Loading</div><div>Search</div><h4>Topics</h4>'
-REVEALED = {
-    "without scripts": "<noscript><h1>{title}</h1><main>{text}</main><footer>Powered by scripts</footer></noscript>",
-    "without scripts, only a text": "<noscript><h1>{title}</h1><div class='post'>{text}</div></noscript>",
-    "faded in": '<main style="opacity:0; transform: translateY(54px)"><h1>{title}</h1>{text}</main>',
-    "faded in, each part": '<main><h1 style="opacity:0">{title}</h1>{parts}</main>',
-    "invisible": '<main style="visibility: hidden"><h1>{title}</h1>{text}</main>',
-    "folded out": '<main style="height:0;overflow:hidden;transition:height .3s"><h1>{title}</h1>{text}</main>',
-    "a segment": '<div id="B:0"></div><div hidden id="S:0"><main><h1>{title}</h1>{text}</main></div>',
-}
-HIDDEN = {
-    "hidden": "<main hidden><h1>{title}</h1>{text}</main>",
-    "not displayed": '<main style="display:none;opacity:0"><h1>{title}</h1>{text}</main>',
-    "of no size": '<main style="font-size:0"><h1>{title}</h1>{text}</main>',
-    "of no height": '<main style="height:0;overflow:hidden"><h1>{title}</h1>{text}</main>',
-    "a closed dialog": "<dialog><h1>{title}</h1><main>{text}</main></dialog>",
-    "not displayed, revealed": '<div style="display:none"><main style="opacity:0"><h1>{title}</h1>{text}</main></div>',
-}
 WITHOUT_WORDS = "<div style='display:none'><h1>Shop</h1><p>I am looking for ...</p></div><a href='/'></a>"
 
 
@@ -284,7 +255,7 @@ SHOWN = revealing("<main><h1>{title}</h1>{text}</main>")
 
 
 def test_a_page_that_shows_nothing_else_is_judged_by_what_is_revealed() -> None:
-    for kind in REVEALED.values():
+    for kind in MARKUP["revealed"].values():
         revealed = revealing(kind)
         assert covers(revealed, revealed + " ")
         assert covers(SHOWN, revealed)
@@ -301,13 +272,13 @@ SAYING = [
 
 
 def test_nothing_is_revealed_on_a_page_that_says_something_besides() -> None:
-    for kind, extractor in product(REVEALED.values(), ["paragraphs", "trafilatura"]):
+    for kind, extractor in product(MARKUP["revealed"].values(), ["paragraphs", "trafilatura"]):
         signer = Signer(Config(tokenizer="bigrams", extractor=extractor))
         assert {signed(revealing(kind, frame), signer=signer).unsigned for frame in SAYING} == {"mostly hidden"}
 
 
 def test_what_is_hidden_for_every_reader_is_not_revealed() -> None:
-    for kind in HIDDEN.values():
+    for kind in MARKUP["hidden"].values():
         assert signed(revealing(kind)).unsigned == "mostly hidden"
 
 
@@ -334,31 +305,6 @@ _FLAGS = (
     "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking"
     " --disable-component-update --disable-sync --dump-dom"
 ).split()
-# A text is shown if its box can be hit with the pointer, and the element around is visible.
-_SCRIPT = r"""
-function isShown(text) {
-  const element = text.parentElement;
-  let box = element;
-  while (getComputedStyle(box).display === "contents") box = box.parentElement;
-  if (!box.checkVisibility({opacityProperty: true, visibilityProperty: true})) return false;
-  const range = document.createRange();
-  range.selectNodeContents(text);
-  return [...range.getClientRects()].some(area => {
-    const hit = document.elementFromPoint(area.left + area.width / 2, area.top + area.height / 2);
-    return area.width > 0 && area.height > 0 && (hit === element || hit === box);
-  });
-}
-function read(top) {
-  const texts = [], walker = document.createTreeWalker(top, NodeFilter.SHOW_TEXT);
-  while (walker.nextNode())
-    if (walker.currentNode.data.trim() && isShown(walker.currentNode)) texts.push(walker.currentNode.data.trim());
-  return texts.join(" ");
-}
-const answers = document.createElement("pre");
-answers.id = "answers";
-answers.textContent = JSON.stringify([...document.querySelectorAll(".case")].map(read));
-document.body.append(answers);
-"""
 
 
 @pytest.mark.slow
@@ -366,11 +312,11 @@ def test_chromium_shows_the_words_of_each_case(tmp_path: Path) -> None:
     chromium = which("chromium") or which("chromium-browser") or which("google-chrome")
     if chromium is None:
         pytest.skip("Chromium is not installed")
-    outside = {markup: words for markup, (words, _) in SHADOW_TREES.items()}
+    outside = {markup: words for markup, words, _ in MARKUP["shadow_trees"]}
     expected = CASES | outside | dict.fromkeys(HIDDEN_TO_BE_SAFE, "a")
     cases = "\n".join(f"<div class=case style='margin:4px;min-height:60px'>{markup}</div>" for markup in expected)
-    page = tmp_path / "page.html"
-    page.write_text(f"<!doctype html><meta charset=utf-8><body>{cases}<script>{_SCRIPT}</script>", encoding="utf-8")
+    script, page = Path(__file__).with_name("shown.js").read_text("utf-8"), tmp_path / "page.html"
+    page.write_text(f"<!doctype html><meta charset=utf-8><body>{cases}<script>{script}</script>", encoding="utf-8")
     size = f"--window-size=1000,{200 + 90 * len(expected)}"
     command = [chromium, *_FLAGS, f"--user-data-dir={tmp_path / 'profile'}", size, page.as_uri()]
     dumped = subprocess.run(command, capture_output=True, check=True, timeout=300).stdout

@@ -18,6 +18,9 @@ from crawler_dedup.signing.limits import MAX_DEPTH
 from crawler_dedup.signing.outline import read_outline
 from crawler_dedup.signing.parsing import check_depth, parse
 from crawler_dedup.signing.textblocks import Block
+from tests.support.cases import read_cases
+
+CASES = read_cases(__file__)["outline"]
 
 INLINE = "abbr b bdi cite code data em font i ins kbd label mark q ruby s small span strong sub sup time u".split()
 HIDDEN = (
@@ -32,8 +35,12 @@ def blocks(html: str) -> list[Block]:
     return read_outline(parse(html.encode())).blocks
 
 
+def texts_of(tree: HtmlElement) -> list[str]:
+    return [block.text for block in read_outline(tree).blocks]
+
+
 def texts(html: str) -> list[str]:
-    return [block.text for block in blocks(html)]
+    return texts_of(parse(html.encode()))
 
 
 def exactly(markup: str) -> HtmlElement:
@@ -50,14 +57,13 @@ def test_an_inline_element_does_not_split_a_block_and_every_other_one_is_a_block
     for tag in INLINE:
         assert texts(f"<p>un<{tag}>brok</{tag}>en line</p>") == ["unbroken line"]
     for tag in (*OWN_BLOCK, *LISTS, "center", "my-element", "unheardof", "button"):
-        blocks = read_outline(exactly(f"<div>a<{tag}>b</{tag}>c</div>")).blocks
-        assert [block.text for block in blocks] == ["a", "b", "c"], tag
+        assert texts_of(exactly(f"<div>a<{tag}>b</{tag}>c</div>")) == ["a", "b", "c"], tag
 
 
 def test_elements_that_are_not_text_are_skipped_with_their_content() -> None:
     for tag in HIDDEN:
         markup = f"<div>before <{tag}>hidden <b>deep</b><p>deeper</p></{tag}>after</div>"
-        assert [block.text for block in read_outline(exactly(markup)).blocks] == ["before after"], tag
+        assert texts_of(exactly(markup)) == ["before after"], tag
 
 
 TEXT = "What stands in the harbour house: ropes, blocks and cleats, and above all hemp. " * 3
@@ -69,19 +75,13 @@ SWALLOWING = ["aside", "button", "dialog", "menu", "nav", "noscript"]
 def test_an_element_that_contains_the_whole_page_by_mistake_is_read() -> None:
     for tag, part in product(SWALLOWING, ["<main></main>", "<article></article>", "<footer></footer>"]):
         tree = exactly(f"<div>menu</div><{tag}>{WHOLE_PAGE}{part}</{tag}>")
-        assert [block.text for block in read_outline(tree).blocks] == ["menu", "a", "Harbour", TEXT.strip()]
+        assert texts_of(tree) == ["menu", "a", "Harbour", TEXT.strip()]
 
 
 def test_what_follows_in_an_element_that_is_not_closed_is_read() -> None:
     for tag in "applet aside audio button canvas dialog menu nav object video".split():
-        tree = parse(
-            f"<body><h1>The old harbour house</h1><div><{tag}><h2>Ropes</h2><p>{TEXT * 3}</p></div></body>".encode()
-        )
-        assert [block.text for block in read_outline(tree).blocks] == [
-            "The old harbour house",
-            "Ropes",
-            (TEXT * 3).strip(),
-        ]
+        html = f"<body><h1>The old harbour house</h1><div><{tag}><h2>Ropes</h2><p>{TEXT * 3}</p></div></body>"
+        assert texts(html) == ["The old harbour house", "Ropes", (TEXT * 3).strip()]
 
 
 def test_an_element_that_has_no_content_in_html_is_empty_whichever_parser_reads_it() -> None:
@@ -96,24 +96,16 @@ def test_an_element_that_has_no_content_in_html_is_empty_whichever_parser_reads_
 def test_such_an_element_within_another_one_is_read() -> None:
     inner = f"<aside><h1>Harbour</h1><div>{TEXT}</div></aside>".replace("</aside>", "<footer></footer></aside>")
     tree = exactly(f"<nav><h1>Boats</h1><div>{TEXT}, {TEXT}</div><footer></footer>{inner}</nav>")
-    assert [block.text for block in read_outline(tree).blocks] == ["Boats", f"{TEXT}, {TEXT}".strip()]
+    assert texts_of(tree) == ["Boats", f"{TEXT}, {TEXT}".strip()]
     tree = exactly(f"<nav><h1>Boats</h1><div>{TEXT[:220]}</div><footer></footer>{inner}</nav>")
-    assert [block.text for block in read_outline(tree).blocks] == ["Boats", TEXT[:220].strip(), "Harbour", TEXT.strip()]
+    assert texts_of(tree) == ["Boats", TEXT[:220].strip(), "Harbour", TEXT.strip()]
 
 
 def test_an_element_that_contains_no_whole_page_or_less_than_the_rest_is_not_read() -> None:
-    for markup in [
-        f"<aside><section><h1>About me</h1><p>{TEXT * 3}</p></section></aside>",  # beside an application
-        f"<h2>The old harbour house</h2><aside><h2>About me</h2><p>{TEXT * 3}</p></aside><p>more</p>",
-        f"<h2>The old harbour house</h2><footer><h2>About me</h2><p>{TEXT * 3}</p></footer>",
-        f"<h2>The old harbour house</h2><aside><h2>About me</h2><p>{TEXT}</p></aside>",
-        f"<ul>{40 * LISTED}</ul><aside><h2>About me</h2><p>{TEXT * 3}</p></aside>",
-        f"<nav><p>{TEXT}</p><footer></footer></nav>",
-        "<noscript><h1>Harbour</h1><p>Switch scripts on.</p><footer></footer></noscript>",
-        f"<nav><h1>Harbour</h1><p><a href='/'>{TEXT}</a></p><main></main></nav>",
-        f"<nav><h1>Harbour</h1>{TEXT[:230]}<main></main></nav><p>{TEXT} {TEXT}</p>",
-    ]:
-        read = [block.text for block in read_outline(exactly(f"<p>text</p>{markup}")).blocks]
+    for markup in CASES["not_read"]:
+        read = texts_of(
+            exactly(f"<p>text</p>{markup}".format(text=TEXT, short=TEXT[:230], list=f"<ul>{40 * LISTED}</ul>"))
+        )
         assert read[0] == "text"
         assert not {"Harbour", "About me"} & {*read}
 
@@ -138,27 +130,8 @@ def linked(markup: str) -> list[tuple[str, int]]:
 
 
 def test_text_in_links_is_counted() -> None:
-    for markup, expected in [
-        (
-            '<p>go <a href="/x"> to\n the <b>inn</b> </a> or <a href="/y">茶馆</a>, now</p>',
-            [("go to the inn or 茶馆, now", len("to the inn") + 6)],
-        ),
-        ('<p>a <a name="x">mark</a> and <a>another</a></p>', [("a mark and another", 0)]),
-        ('<p>a <a href="/x">one <a href="/y">two</a> three</a> b</p>', [("a one two three b", 13)]),
-        (
-            '<div><a href="/x"><h3>name</h3><p>teaser <a href="/y">more</a></p>rest</a>after</div>',
-            [("name", 4), ("teaser more", 11), ("restafter", 4)],
-        ),
-        (
-            '<div>before <a href="/x"><h3>name</h3>and the rest</a> after</div>',
-            [("before", 0), ("name", 4), ("and the rest after", 12)],
-        ),
-        ('<p>a <a href="/x"><svg><title>icon</title></svg>x</a><a href="/y"><!-- y --></a></p>', [("a x", 1)]),
-        ('<ul><li> <a href="/x"><div class="icon"></div>name</a></li></ul>', [("name", 4)]),
-        ('<svg hidden=""><text>heat</text></svg><p>a<img src="x"/>b</p>', [("heat", 0), ("ab", 0)]),
-        ("<p>the 5<!-- -->th <svg><title>star</title><path d='M1'/></svg>below</p>", [("the 5th below", 0)]),
-    ]:
-        assert linked(markup) == expected
+    for markup, expected in CASES["links"]:
+        assert linked(markup) == [*map(tuple, expected)]
 
 
 BEFORE_A_CARD = '<div>running text <a href="/x"><div>card</div></a> goes on</div>'
@@ -168,24 +141,9 @@ BEFORE_A_CARD = '<div>running text <a href="/x"><div>card</div></a> goes on</div
 
 
 def test_paragraphs_of_one_element_and_lines_of_one_list_belong_together() -> None:
-    for markup, expected in [
-        ("<div><h1>a</h1><p>b</p><h6>c</h6>d<p>e</p><blockquote>f</blockquote></div>", ["a b c d e f"]),
-        ("<div><p>a</p></div><div><p>b</p></div><section>c</section>", ["a", "b", "c"]),
-        ("<div><p>a</p><div>b</div><p>c</p></div>", ["a c", "b"]),
-        *(
-            (
-                f"<div>a<{tag}><x>b</x><x><p>c</p></x><x><div><section>d</section></div></x></{tag}>e</div>",
-                ["a e", "b c d"],
-            )
-            for tag in LISTS
-        ),
-        (
-            "<table><tr><td>a<table><tr><td>b</td><td>c</td></tr></table>d</td><td><ul><li>e</li></ul></td></tr></table>",
-            ["a d", "b c", "e"],
-        ),
-    ]:
+    for (markup, expected), tag in product(CASES["groups"], LISTS):
         texts_of_groups: dict[int, list[str]] = {}
-        for block in read_outline(exactly(markup)).blocks:
+        for block in read_outline(exactly(markup.format(list=tag))).blocks:
             texts_of_groups.setdefault(block.group, []).append(block.text)
         assert [" ".join(texts_of_group) for texts_of_group in texts_of_groups.values()] == expected
 
@@ -214,7 +172,7 @@ def test_the_deepest_page_within_the_limit_can_be_read() -> None:
     for tag in NESTED:
         tree = nested(tag, MAX_DEPTH)
         check_depth(tree)
-        assert [block.text for block in read_outline(tree).blocks] == ["deep words"]
+        assert texts_of(tree) == ["deep words"]
 
 
 def test_a_much_deeper_page_is_refused_before_pythons_recursion_limit() -> None:
@@ -233,35 +191,7 @@ def test_the_limit_of_depth_is_the_same_for_every_extractor() -> None:
 
 
 def test_pages_show_what_a_browser_shows_also_broken_ones() -> None:
-    for html, expected in [
-        ("plain words", ["plain words"]),
-        ("<p>no frame around", ["no frame around"]),
-        ("<head><title>t</title></head><p>no body", ["no body"]),
-        ("<html><head><title>t</title><my-banner>early</my-banner></head><body>text</body></html>", ["early", "text"]),
-        ("<html><head><title>t</title></head></html>", []),
-        ("<title>t</title>", []),
-        ("<p>one<p>two<div>three<li>four<td>five", ["one", "two", "three", "four", "five"]),
-        ("<ul><li>one<li>two</ul><table><tr><td>three<td>four", ["one", "two", "three", "four"]),
-        ("<b><p>one</b> two</p> three", ["one two", "three"]),
-        ("</p></div></body>text", ["text"]),
-        ("</html><p>text", ["text"]),
-        ("<p>text</body><p>more", ["text", "more"]),
-        ("<p>te\x00xt</p>", ["text"]),
-        ("\x00", []),
-        ("<html><frameset cols='1,2'><frame src=a><noframes>old</noframes></frameset></html>", []),
-        ("<frameset><frame src=a></frameset><body><p>text</p></body>", ["text"]),
-        ("<body><p>one<body class=x><p>two", ["one", "two"]),
-        ("<p>a &lt;b&gt; &amp;nbsp; &#33; &unknown;</p>", ["a <b> &nbsp; ! &unknown;"]),
-        ("", []),
-        ("<html><body><p>banner</p></body></html><div><p>text</p></div>", ["banner", "text"]),
-        *(
-            (f"<p> one{between}two </p>", ["one two"])
-            for between in ("<br>", "<br/>", "<img src=x> ", "\t \r\n", "\u3000")
-        ),
-        (f"<p>above <svg><title>name</title><path d=M1/>{DRAWN}<desc>no</desc></svg>below</p>", ABOVE_AND_BELOW),
-        ("<p>before <!-- never <b>this</b> --> after</p>", ["before after"]),
-        ("<div>one<p>two</p>three<div></div>four<div>five</div></div>", ["one", "two", "three", "four", "five"]),
-    ]:
+    for html, expected in CASES["blocks"]:
         assert texts(html) == expected
 
 

@@ -10,9 +10,11 @@ import pytest
 from crawler_dedup.signing.maintext import find_main_blocks, join_text
 from crawler_dedup.signing.outline import read_outline
 from crawler_dedup.signing.parsing import parse
+from tests.support.cases import read_cases
 from tests.support.crawling import words
 from tests.support.data import documents, saved
-from tests.support.kindsofpages import PAGES
+
+CASES = read_cases(__file__)["paragraphs"]
 
 
 def main_text(html: str, title: str = "") -> str:
@@ -36,32 +38,13 @@ COPYRIGHT = (
 )
 TEASERS = "".join(f'<div class="teaser"><p>menu {sentence(f"teaser {number}", 18)}</p></div>' for number in range(6))
 
-TEMPLATES = {
-    "bare": "<html><body>{article}</body></html>",
-    "article in main": f"""
-        <html><body><header><h1>Site</h1><nav>{MENU_LIST}</nav></header><main><article>{{article}}</article></main>
-        <aside>{ABOUT}</aside><footer><p>{COPYRIGHT}</p></footer></body></html>""",
-    "div soup": f"""
-        <div><div><div>menu bar</div><div>{MENU_LINE}</div></div><div><div><div><div>{{article}}</div></div></div></div>
-        <div><div>{MENU_LIST}</div><div>{COPYRIGHT}</div></div></div>""",
-    "sidebar before": f"<div><div id=left>{MENU_LIST}{ABOUT}{MENU_LIST}</div><div id=right>{{article}}</div></div>",
-    "sidebar after": f"<div><div id=left>{{article}}</div><div id=right>{ABOUT}<h4>menu</h4>{MENU_LIST}</div></div>",
-    "comments after": f"<div><div>{{article}}</div><div><h3>menu: 6 comments</h3>{TEASERS}</div><form>menu</form></div>",
-    "teasers before": f"<div><div>{TEASERS}</div><section>{{article}}</section></div>",
-    "application": f"<form id=aspnetForm><div>{MENU_LINE}</div><div><span>menu</span><div>{{article}}</div></div></form>",
-    "paragraphs of furniture": f"<p>{MENU_LINE}</p><p>menu</p><div>{{article}}</div><p>{MENU_LINE}</p><p>{COPYRIGHT}</p>",
-    "table of tables": f"""
-        <table><tr><td colspan=2><table><tr><td>menu</td></tr></table></td></tr><tr><td><table><tr><td>{MENU_LIST}</td></tr>
-        </table></td><td><div>{{article}}</div></td></tr><tr><td colspan=2>{COPYRIGHT}</td></tr></table>""",
-    "table": f"<table><tr><td width=150>{MENU_LIST}</td><td>{{article}}</td></tr><tr><td>{COPYRIGHT}</td></tr></table>",
-    "table with bare links": f"<table><tr><td>{MENU_LINE.replace('|', '<br>')}</td><td>{{article}}</td></tr></table>",
-    "table with a banner": "<table><tr><td>menu of the site</td></tr><tr><td>{article}</td></tr></table>",
-}
+FURNITURE = {"menu_list": MENU_LIST, "menu_line": MENU_LINE, "about": ABOUT, "copyright": COPYRIGHT, "teasers": TEASERS}
+FURNITURE["bare_links"] = MENU_LINE.replace("|", "<br>")
 
 
 def test_an_article_gives_the_same_text_in_every_template() -> None:
-    for template in TEMPLATES.values():
-        text = main_text(template.format(article=ARTICLE))
+    for template in CASES["templates"].values():
+        text = main_text(template.format(article=ARTICLE, **FURNITURE))
         assert text.splitlines() == [
             sentence("heading", 5),
             PARAGRAPHS[0],
@@ -108,20 +91,8 @@ def test_a_list_and_code_in_an_article_are_text_and_so_is_what_stands_beside_the
 
 
 def test_a_page_of_furniture_has_no_main_text() -> None:
-    for furniture in [
-        f"<nav>{ABOUT}</nav>",
-        f"<footer>{ABOUT}</footer>",
-        f"<aside>{ABOUT}</aside>",
-        MENU_LIST,
-        f"<div>{MENU_LINE}</div>",
-        f"<p>{MENU_LINE}</p>",
-        f"<table><tr><td>{MENU_LINE}</td></tr></table>",
-        f"<p>{COPYRIGHT}</p>",
-        f"<noscript>{ABOUT}</noscript>",
-        f"<select><option><option>{sentence('option', 30)}</select>",
-        "<div>Contact | Imprint | Privacy</div>",
-    ]:
-        assert main_text(f"<html><body>{furniture}</body></html>") == ""
+    for furniture in CASES["furniture"]:
+        assert main_text(f"<html><body>{furniture.format(**FURNITURE)}</body></html>") == ""
 
 
 def test_a_line_with_a_copyright_sign_is_text_only_if_it_is_long() -> None:
@@ -222,16 +193,7 @@ SHORT = "".join(f"<p>{sentence(f'remark {number}', 12)}</p>" for number in range
 
 
 def test_an_article_in_several_elements_below_its_name_is_the_main_text() -> None:
-    for article in [
-        "<div>{}</div><div>{}</div>",
-        "<div>{}</div><figure><img src=/ferry.jpg></figure><embed src=/bell.mid><hr><div>{}</div>",
-        "<div>{}</div><div><p>A picture.</p></div><div>{}</div>",
-        "<div><div>{}</div></div><div><p>Some advertising</p></div><div><div>{}</div></div>",
-        "<div>{}</div><section><div>{}</div></section>",
-        "<div><p>It is short.</p><h2>When</h2>{}</div><div><h2>Where to</h2>{}</div>",
-        "{1}<blockquote>{0}</blockquote>",
-        "<p>By a reader</p><div>{1}</div><h2>At last</h2><div>{0}</div>",
-    ]:
+    for article in CASES["continued"]:
         text = main_text(f"<div>{MENU_LIST}<h1>{NAME}</h1>{article.format(OPENING, REST)}{TEASERS}</div>")
         assert {*PARAGRAPHS} <= {*text.splitlines()}
         assert "menu" not in text
@@ -248,16 +210,8 @@ def test_the_text_around_a_longer_list_or_section_is_main_text(longer: str) -> N
 
 
 def test_what_is_not_known_to_continue_an_article_is_not_main_text() -> None:
-    for page in [
-        "<h1>Ferries</h1><div>{}</div><h2>Read on</h2><div>{}</div>",
-        "<h1>Ferries</h1><div><h2>A ferry</h2>{}</div><div><h2>Read on</h2>{}</div>",
-        "<h1>Ferries</h1><div><h2>A bell</h2>{1}</div><div><h2>A ferry</h2>{0}</div>",
-        "<div>{1}</div><h1>Ferries</h1><div>{0}</div>",
-        "<div>{}</div><div>{}</div>",
-        "<h1>Ferries</h1><div>{}</div><div><div><div>{}</div></div></div>",
-        f"<h1>Ferries</h1><div>{{}}</div><div>{SHORT}</div><!-- {{}} -->",
-    ]:
-        lines = main_text(f"<div>{page.format(OPENING, REST)}</div>").splitlines()
+    for page in CASES["not_continued"]:
+        lines = main_text(f"<div>{page.format(OPENING, REST, short=SHORT)}</div>").splitlines()
         assert lines[-4:] == PARAGRAPHS[:4]
         assert PARAGRAPHS[4] not in lines
 
@@ -266,8 +220,8 @@ def test_what_is_not_known_to_continue_an_article_is_not_main_text() -> None:
 
 
 def test_the_main_text_of_a_page_of_every_kind_is_found() -> None:
-    for page in PAGES.values():
-        assert main_text(page.html).splitlines() == page.main_text
+    for page in read_cases(__file__, "kindsofpages").values():
+        assert main_text(page["html"]).splitlines() == page["main_text"]
 
 
 def titles(count: int, length: int = 4) -> list[str]:
@@ -357,18 +311,8 @@ def test_the_main_text_agrees_with_the_one_that_people_marked(data: Path) -> Non
     assert mean(scores["zh"]) >= 0.915
 
 
-OF_TITLES = [
-    (
-        "How cranes cross the sea - Birds",
-        "The cranes rest before they cross the sea. ",
-        "Buy ten boxes and pay for nine. ",
-    ),
-    ("候鳥如何过海 - 鸟类", "候鳥过海以前要休息很久，鸟类都是这样。", "今天买十盒只付九盒的钱，明天就没有了。"),
-]
-
-
 def test_of_two_texts_the_one_of_the_title_is_the_main_text() -> None:
-    for title, text, other_text in OF_TITLES:
+    for title, text, other_text in CASES["titles"]:
         parts = [f"<div><p>{text * 10}</p></div>", f"<div><p>{other_text * 11}</p></div>"]
         for html in ("".join(parts), "".join(parts[::-1])):
             assert text.strip() in main_text(html, title)

@@ -25,11 +25,11 @@ from crawler_dedup.signing.schemes.scheme import containment
 from crawler_dedup.signing.schemes.sentences import Sentences
 from crawler_dedup.signing.schemes.shingling import Shingling
 from crawler_dedup.signing.schemes.simhash import simhash
-from crawler_dedup.signing.text import Text
 from crawler_dedup.spiders.demo import DEMO_TEXTS
+from tests.support.cases import read_cases
 from tests.support.chinese import chinese
 from tests.support.examples import examples
-from tests.support.prose import BIGRAMS, ODD, SAMPLES, prose, sentences, text_of
+from tests.support.prose import ODD, SAMPLES, prose, sentences, text_of
 from tests.support.reference import hash_of, slow_shingles
 
 Numbers = NDArray[np.uint64]
@@ -48,40 +48,23 @@ def pair_of_sets(union: int, common: int, seed: int) -> tuple[Numbers, Numbers]:
     return array(members[:border]), array(members[:common] + members[border:])
 
 
-# Golden values: if one changes, the behaviour changes, and signing.BEHAVIOUR must rise
+# Golden values
 
+GOLDEN = read_cases(__file__, "golden")
 GOLDEN_TEXTS = ("\n".join(DEMO_TEXTS.english[0].paragraphs), "\n".join(DEMO_TEXTS.chinese[0].paragraphs))
-GOLDEN = {
-    "simhash": "a10293fb3dd3ed7c c4f838a3fefb2e2d 841a997177f7cbd2 a082c2fe9d901a46 733b18fcb6bdab7e",
-    "exact": "c30bee7b561a2002 7cb20eb3ec110df3 f6fcf81be0dfad11 e168d71f9e1ef73b def80168e46e9ac2",
-    "shingling": "2df50f1b07230708 7b46b7e8af930247 0d44ab1bb56c0bab 77fa127fb2eedee6 5eca6d33ed258ef2",
-    "minhash": "8f228f642f6b6dfc b6272a15e824f879 b5d62fa7f6938fcf 464786e4a0ec998e fc14686474a0f420",
-    "checksums": "7753b8045a12ae16 a130948309fb4343 34566eab6a941b21 cf6195064993a909 92f9abde62d4bb1c",
-    "imatch": "760ce95664b479bd 6a3fe6de7d0fd017 6abe693e87f8a7b9 64ee58f264fd520c ddc1c96b42c3944f",
-    "ddw": "816ade409b3b8d25 96469c15f0633506 2e341d382817ba61 216a20a128712f6f c30921901da823fd",
-    "ddw lead=100": "2238060d3574e2ab b0abd0308fe0cd21 7041265c22de8631 24cdd6cbe2e936a5 54a793737dfcdb73",
-    "sentences": "a7e2f15c86f31460 b1b08d274d63780f 20980c35ab2dd5c1 7cab9d69a5bd31af e63bc0e8720ef492",
-    "pinyin": "d52863b1f532f534 332aafd99b12d15b 973e722f05d3c03b ec9fe0ee35e3f0ae d8b08a522b8b0bd0",
-    "winnowing": "8004221ce409a3cc c96d5e174452961a cffebab3fb3ac8ef 0e7bbebdf3ad18ec 541c30b40a540e5a",
-    "shingling lookup=minima": "41855c51170fa263 1d9562d3cb4f2d6a 7183157df9f67682 8d6c9708642ab1eb a88abfaa56ff4b76",
-    "shingling lookup=mod": "8d6282e67485f7e8 23b7c68a68db8ac5 7ec8a615de99c27f 8c3d008e180e5bfc c84c681c7a3df340",
-    "sentences unit=stops": "ed85d2a665a0cac8 ff2506c190516956 8f19baf561c9b2b0 2743f55e1a491650 a26f6c5e7f50ec17",
-    "minhash rows=4": "052f234372a6f59c cba9fc5a155d28e7 f5a66f2b620337ca ba9b3aa3cebd7d57 ab8a09df16f59b11",
-    "imatch lexica=0": "02d1e612bed0949f 62a78e3894a8ca2f b1dddd3d3d1ef5fb 9d1297329642023b 04d02be229d47a82",
-}
 
 
 def summary(spec: str, raw: str) -> str:
     """Return the number of a text's signature, and a hash of its keys and probes."""
     scheme = scheme_of(spec)
-    signature = scheme.sign(Text(raw, BIGRAMS, title=raw[:30]))
+    signature = scheme.sign(text_of(raw, raw[:30]))
     numbers = [*scheme.keys(signature), *scheme.probes(signature)]
     return f"{signature.number:016x} {xxh3_64_hexdigest(b''.join(number.to_bytes(8, 'little') for number in numbers))}"
 
 
 def test_values_and_keys_are_the_golden_ones() -> None:
     """Each run of the tests has another order of sets and dictionaries of strings, too."""
-    for spec, expected in GOLDEN.items():
+    for spec, expected in GOLDEN["keys"].items():
         summaries = [summary(spec, raw) for raw in GOLDEN_TEXTS]
         odd = xxh3_64_hexdigest("".join(summary(spec, raw) for raw in ODD.values()).encode())
         assert " ".join([*summaries, odd]) == expected
@@ -114,65 +97,11 @@ def drawn_text(number: int) -> str:
     return " ".join(source.choices([*VOCABULARY, ". ", "。", "\n", ", ", "！"], k=source.randrange(60)))
 
 
-GOLDEN_WITH_OPTIONS = {
-    "simhash title=3 phrases=yes": "6d854f11e32e1851",
-    "simhash weight=tf": "4ee41aa6d7d5a125",
-    "simhash weight=tf-idf phrases=yes": "5839e5861b58bbaf",
-    "checksums title=1 phrases=yes": "c82d6465c0ed93e0",
-    "minhash shingle=1 rows=1": "324c331f6388c970",
-    "minhash shingle=2 rows=0": "fe8092dd97be0542",
-    "minhash shingle=3 rows=3": "8dd4640645ec69ec",
-    "minhash shingle=5 rows=100": "2f9b7818cfbe62af",
-    "minhash shingle=2 rows=128": "5bb8f96edad5065a",
-    "shingling lookup=supershingles": "116ee3e5f5f31588",
-    "shingling lookup=minima": "f618e61c2ece038d",
-    "shingling lookup=mod": "f0776e8b2cf29372",
-    "checksums lists=2": "5db624fd917e57f4",
-    "checksums lists=3": "20069a3b149a9a25",
-    "checksums lists=64": "a263fe0ccd528e69",
-    "imatch low=0.2 high=0.84 lexica=0 drop=0 words=2": "775c961619eb76ed",
-    "imatch low=0.2 high=0.84 lexica=5 drop=0.3 words=2": "2362f6b6a4df5547",
-    "imatch low=0.2 high=0.84 lexica=3 drop=0.95 words=2": "c9d27e4ad62b323d",
-    "imatch low=0.201 high=0.498 words=1 lexica=0": "1d187f312297ebce",
-    "imatch low=0.202 high=0.497 words=1 lexica=0": "b347684f8466f03c",
-    "ddw terms=1 lead=0": "90485ab15a6b9116",
-    "ddw terms=3 lead=5": "56f649b9220ebdcc",
-    "ddw terms=20 lead=100": "6d94d6429f764bba",
-    "ddw threshold=0.1": "291cb1b7adcbde95",
-    "ddw threshold=0.5": "456c58bd96110df8",
-    "ddw threshold=1": "bfcc612eebd711aa",
-    "sentences unit=longest most=1": "b4f4ef52eaa959d5",
-    "sentences unit=longest most=10": "56f2008ed2843f15",
-    "sentences unit=stops most=1": "69bef8ce7debc573",
-    "sentences unit=stops most=10": "1555a6d26bce4baa",
-    "pinyin window=16": "4ee43152edcff340",
-    "pinyin classes=20 largest=3 overlap=0": "b190923fc34f28bc",
-    "pinyin classes=21 largest=7 overlap=0.75": "ae38bab6bc657e34",
-    "pinyin classes=5": "dce7269900b253a6",
-    "winnowing noise=20 guarantee=40": "c22418ee04c7675b",
-    "winnowing noise=30 guarantee=30": "22f60f4499bf7504",
-}
-"""For each scheme with options, a hash of the signatures, keys and probes of many texts."""
-
-
 def test_values_and_keys_with_options_are_the_golden_ones(small: str) -> None:
-    for spec, expected in GOLDEN_WITH_OPTIONS.items():
-        texts = [*map(drawn_text, range(60)), *SAMPLES.values(), prose(0, 1_100), chinese(0, 300)]
+    texts = [*map(drawn_text, range(60)), *SAMPLES.values(), prose(0, 1_100), chinese(0, 300)]
+    for spec, expected in GOLDEN["options"].items():
         summaries = "".join(summary(with_lexicon(spec, small), raw) for raw in texts)
         assert xxh3_64_hexdigest(summaries.encode()) == expected
-
-
-SIMHASHES = {
-    "": 0,
-    "lighthouse": 0xC518DB3D6562186A,
-    "honey honey from the tram depot tastes of lime": 0x4ED223524C61CC34,
-    "老茶馆又开门了 tea": 0x597B71CFA0511672,
-}
-
-
-def test_short_texts_have_the_golden_simhashes() -> None:
-    numbers = {raw: Signature(number) for raw, number in SIMHASHES.items()}
-    assert {raw: scheme_of("simhash").sign(text_of(raw)) for raw in SIMHASHES} == numbers
 
 
 def test_a_simhash_does_not_depend_on_the_slices_in_which_features_are_added(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -228,24 +157,6 @@ def test_pairs_are_found_as_predicted(scheme: Shingling | MinHash, true: float, 
 # Agreement
 
 
-AGREEMENTS = {
-    "shingling": "3f648c24187b94c9",
-    "shingling threshold=0.05 coverage=0": "5c385a2216f0f293",
-    "shingling lookup=minima coverage=0.5": "9834a0d042e4aa4b",
-    "minhash": "5f8197a9ff1cc89a",
-    "minhash threshold=0.05 coverage=0 rows=4": "d2f9fe86c5a1cfe1",
-    "checksums least=0.3": "6c0475d899666d9c",
-    "imatch lexica=4 enough=2": "e8f4d2310679d0e1",
-    "ddw threshold=0.1": "229712ab8d4c2e65",
-    "ddw threshold=0.7": "703a0523dbf23645",
-    "sentences": "9c3d0c6dec26ede4",
-    "sentences least=0.01": "84437fa3bedd201a",
-    "pinyin": "e0f07a7546d9fda2",
-    "pinyin window=16 apart=10 coverage=0 resemblance=0.1": "3ac9802b17721b30",
-    "winnowing": "3136db7fd05506d1",
-    "winnowing coverage=0.5 resemblance=0": "1e1bce758ac26804",
-}
-"""For each scheme, a hash of what it says of each pair of several texts."""
 EXACT = ("checksums", "ddw", "sentences")
 """Schemes whose look-up finds every text that agrees."""
 
@@ -259,7 +170,7 @@ def revised(chinese: bool) -> list[str]:
 def test_texts_agree_by_the_golden_shares_and_are_found(small: str) -> None:
     groups = [revised(False), revised(True), [*map(drawn_text, range(20))], [prose(0, count) for count in (900, 1_100)]]
     digests = {}
-    for spec in AGREEMENTS:
+    for spec in GOLDEN["agreements"]:
         scheme, said = scheme_of(with_lexicon(spec, small)), ""
         for signatures in ([scheme.sign(text_of(raw)) for raw in group] for group in groups):
             for new, kept in product(signatures, repeat=2):
@@ -267,7 +178,7 @@ def test_texts_agree_by_the_golden_shares_and_are_found(small: str) -> None:
                 said += f"{shown(agreement)} {shown(scheme.measure(new, kept))}\n"
                 assert agreement is None or scheme.name not in EXACT or scheme.finds(new, kept)
         digests[spec] = xxh3_64_hexdigest(said.encode())
-    assert digests == AGREEMENTS
+    assert digests == GOLDEN["agreements"]
 
 
 def shown(agreement: Agreement | None) -> str:

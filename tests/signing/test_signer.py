@@ -16,32 +16,15 @@ from crawler_dedup.signedpage import PageKind
 from crawler_dedup.signing.parsing import parse
 from crawler_dedup.signing.signer import BEHAVIOUR, Signer
 from crawler_dedup.spiders.demo import DEMO_TEXTS, Article
+from tests.support.cases import read_cases
 from tests.support.crawling import article
 from tests.support.data import saved
-from tests.support.kindsofpages import PAGES as BY_HAND
 from tests.support.prose import html as prose_page
 from tests.support.prose import prose
 from tests.support.signing import Log, check, open_workers
 
-# What one page gives on every machine: another value is another behaviour, and signing.BEHAVIOUR must rise with it.
-GOLDEN = {
-    "en": "TEXT a10293fb3dd3ed7c 44 6374c416 ee85516c5561c8de 1",
-    "zh": "TEXT 996addaae1f0cb77 88 c9bbeff3 ee85516c5561c8de 1",
-    "table": "TEXT d39495823a82926c 67 226b50b7 ee85516c5561c8de 1",
-    "short": "THIN ef032717eb9c8477 0 fd18b503 42864dafd30d56a0 0",
-    "lamp": "THIN 021c482199c6f133 0 14bf7e6d d1a33bec0cc38088 0",
-    "list": "THIN 828434e2fc7b00bb 0 c7c764bd c369ff8060b881f2 0",
-    "article": "TEXT 831fb7623c63fc08 23 f8650fe0 89243f890797d799 1",
-    "documentation": "TEXT 431fb7621c73fc08 25 7d3e7829 a9f823516cebaaed 0",
-    "service": "TEXT 831f87623e73fc2c 33 84adde4b a9f823516cebaaed 0",
-    "product": "THIN 6f02bd53296c2679 0 348547c5 a9f823516cebaaed 1",
-    # Its text is in a <noscript>.
-    "forum": "TEXT 931741623e73bc0c 22 ca7c6f6a 14e4e8d42a4897ba 1",
-    "collection": "THIN 94933857500da3f7 0 6e5fedd2 941ca18db4ba9a50 1",
-    "listing": "THIN 648346ba501fdc2a 0 cbf72a54 22999d162a0c83f5 0",
-    "swallowed": "TEXT 831fb7623c63fc08 23 08eb98e4 48b196dbc8e997fb 1",
-}
-"""Kind, signature, features, then hashes of blocks and links, then named parts."""
+GOLDEN = read_cases(__file__, "golden")["pages"]
+"""What each page gives on every machine."""
 
 
 @pytest.fixture(scope="module")
@@ -64,7 +47,7 @@ def sign(signer: Signer, body: bytes, url: str = "http://example.com/x") -> Sign
 ROWS = "".join(f"<tr><td>lot {number}<td>{number * number} tons of 茶叶 in {1900 + number}" for number in range(9))
 STORIES = "".join(f'<p><a href="{number}.html">story of 茶 {number}</a> by me' for number in range(9))
 PAGES = {
-    **{kind: written.html.encode() for kind, written in BY_HAND.items()},
+    **{kind: page["html"].encode() for kind, page in read_cases(__file__, "kindsofpages").items()},
     "en": page(DEMO_TEXTS.english[0]),
     "zh": page(DEMO_TEXTS.chinese[0]),
     "table": page(DEMO_TEXTS.english[1]).replace(b"</article>", f"<table>{ROWS}</table></article>".encode()),

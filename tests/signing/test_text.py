@@ -22,8 +22,11 @@ from crawler_dedup.signing.features import normalise, weigh_tokens
 from crawler_dedup.signing.segmentation import CutHan, han_cutter
 from crawler_dedup.signing.tables import stop_words
 from crawler_dedup.signing.text import Text
+from tests.support.cases import read_cases
 from tests.support.examples import examples
 from tests.support.reference import slow_mixed, slow_shingles
+
+CASES = read_cases(__file__)["text"]
 
 SCRIPTS = "abé Ünıñ_3٣ б кот مُحَمَّ हिन्दी 한국 茶馆館々〇 かなー ｶﾞ ไทย့က ភា བོད …，！-?😀\n\u0301\u200d"
 SAMPLES = st.text(st.sampled_from(SCRIPTS), max_size=60)
@@ -87,10 +90,6 @@ def test_numbers_are_mixed_as_by_a_slow_reference_and_not_in_place(numbers: list
     assert given_.tolist() == numbers
 
 
-def test_a_mixed_number_is_the_published_one() -> None:
-    assert mix_bits(np.array([0, 1], dtype=np.uint64)).tolist() == [0, 0xB456BCFC34C2CB2C]
-
-
 @given(SAMPLES, WIDTHS, WIDTHS)
 def test_shingles_equal_those_of_a_slow_reference(raw: str, other_width: int, width: int) -> None:
     text = text_of(raw)
@@ -117,19 +116,7 @@ def tokenize(text: str, cut_han: CutHan = bigrams) -> list[str]:
 
 
 def test_each_script_is_tokenised_by_its_own_rule() -> None:
-    for text, tokens in [
-        ("Hello, World!", ["hello", "world"]),
-        ("ＡＢＣ ﬁne Straße", ["abc", "fine", "straße"]),
-        ("हिन्दी में लिखा है", ["हिन्दी", "में", "लिखा", "है"]),
-        ("مُحَمَّد", ["محمد"]),
-        ("ひらがな", ["ひら", "らが", "がな"]),
-        ("ภาษาไทย", ["ภา", "าษ", "ษา", "าไ", "ไท", "ทย"]),
-        ("한국어 문장", ["한국어", "문장"]),
-        ("Python教程3版", ["python", "3", "教程", "版"]),
-        ("茶, かな ภา tea", ["tea", "茶", "かな", "ภา"]),
-        ("", []),
-        ("… — !", []),
-    ]:
+    for text, tokens in CASES["tokens"]:
         assert tokenize(text) == tokens
 
 

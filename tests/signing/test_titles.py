@@ -4,38 +4,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crawler_dedup.signing.titles import find_identifiers, split_title, titles_agree
+from tests.support.cases import read_cases
+
+CASES = read_cases(__file__)["titles"]
 
 # Parts
 
 
 def test_the_parts_of_a_title_stand_between_separators() -> None:
-    for title, parts in [
-        ("", set()),
-        (" | - \n", set()),
-        ("Steeping", {"steeping"}),
-        ("Steeping | Tea by the River", {"steeping", "teabytheriver"}),
-        ("Steeping|Tea", {"steeping", "tea"}),
-        ("Tea: Steeping", {"tea", "steeping"}),
-        ("Tea > Steeping", {"tea>steeping"}),
-        ("operator>= | R&D", {"operator>=", "r&d"}),
-        ("any<Tea, T &&>", {"any<teat&&>"}),
-        ("operator!= | operator-= | operator/=", {"operator!=", "operator-=", "operator/="}),
-        ("operator-> - Tea!", {"operator->", "tea"}),
-        ("=> Tea: Steeping <=", {"tea", "steeping"}),
-        ("* Tea", {"tea"}),
-        ("Steeping (part 2) [new]", {"steeping", "part2", "new"}),
-        ("STEEPING, slowly!", {"steepingslowly"}),
-        ("Ｓｔｅｅｐｉｎｇ｜Ｔｅａ", {"steeping", "tea"}),
-        ("Straße", {"strasse"}),
-        ("e\u0301tuve", {"étuve"}),
-        ("well-known and/or 10:30 at_home", {"wellknownandor1030at", "home"}),
-        ("Steeping ❤ | Tea", {"steeping", "tea"}),
-        ("茶馆_新闻频道_河边网", {"茶馆", "新闻频道", "河边网"}),
-        ("【公告】茶馆（上）", {"公告", "茶馆", "上"}),
-        ("《茶馆》第一幕", {"茶馆", "第一幕"}),
-        ("茶馆 : 河边网", {"茶馆", "河边网"}),
-    ]:
-        assert split_title(title) == parts
+    for title, parts in CASES["parts"]:
+        assert split_title(title) == {*parts}
 
 
 @given(st.text())
@@ -123,15 +101,5 @@ def test_what_follows_the_first_200_characters_of_a_title_is_not_compared() -> N
 
 
 def test_identifiers_are_names_with_underscores() -> None:
-    for title, identifiers in [
-        ("", set()),
-        ("Steeping | Tea", set()),
-        ("re_match() — manual", {"re_match"}),
-        ("re_match_i() — manual", {"re_match_i"}),
-        ("FLTK: koi8_U.h Source File", {"koi8_u"}),
-        ("rgb_to_hsv, hsv_to_rgb", {"rgb_to_hsv", "hsv_to_rgb"}),
-        ("Steeping _ Tea", set()),
-        ("春茶_云雾茶庄", set()),
-        ("_private and public_", set()),
-    ]:
-        assert find_identifiers(title) == identifiers
+    for title, identifiers in CASES["identifiers"]:
+        assert find_identifiers(title) == {*identifiers}

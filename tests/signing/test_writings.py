@@ -23,33 +23,13 @@ from crawler_dedup.signing.signer import Signer
 from crawler_dedup.signing.text import Text
 from crawler_dedup.signing.titles import find_identifiers, split_title
 from crawler_dedup.spiders.demo import DEMO_TEXTS, Article
+from tests.support.cases import read_cases
 from tests.support.chinese import in_other_writing
 from tests.support.data import documents
 
-ENGLISH = (
-    "The mayor opened the new swimming pool on Friday, for which many people had worked for years.",
-    "During the party she handed the key to the chair of the association and thanked the builders.",
-    "The opening hours will be shown at the entrance, and pupils and pensioners pay less for tickets.",
-    "Next week guests can try the sauna, and later there will be courses for beginners and the elderly.",
-)
-VIETNAMESE = (
-    "Thị trưởng đã khai trương bể bơi mới vào thứ sáu, nơi mà nhiều người dân đã mong đợi suốt nhiều năm.",
-    "Trong buổi lễ, bà trao chìa khóa cho chủ tịch hội và cảm ơn những người thợ đã làm việc vất vả.",
-    "Giờ mở cửa sẽ được treo ở lối vào, học sinh và người về hưu được mua vé giảm giá.",
-    "Tuần tới khách có thể dùng thử phòng xông hơi, sau đó sẽ có các lớp học cho người mới bắt đầu.",
-)
-PERSIAN = (
-    "شهردار روز جمعه استخر جدید را که شهروندان سال‌ها برای آن تلاش کرده‌اند افتتاح کرد.",
-    "در مراسم کلید را به رئیس انجمن داد و از کارگران برای زحماتشان تشکر کرد.",
-    "ساعت‌های کار در ورودی نصب می‌شود و دانش‌آموزان و بازنشستگان بلیت ارزان‌تر می‌خرند.",
-    "هفته آینده مهمانان می‌توانند سونا را امتحان کنند و سپس کلاس‌هایی برای تازه‌کاران برگزار می‌شود.",
-)
-ARABIC = (
-    "افتتح رئيس البلدية يوم الجمعة المسبح الجديد الذي انتظره المواطنون سنوات طويلة.",
-    "وخلال الحفل سلم المفتاح إلى رئيسة الجمعية وشكر العمال على جهودهم.",
-    "ستعلق مواعيد العمل عند المدخل، ويحصل الطلاب والمتقاعدون على تذاكر مخفضة.",
-    "وفي الأسبوع المقبل يمكن للضيوف تجربة الساونا، ثم تبدأ دورات للمبتدئين وكبار السن.",
-)
+CASES = read_cases(__file__)["writings"]
+
+ENGLISH, VIETNAMESE, PERSIAN, ARABIC = map(tuple, CASES.values())
 
 
 def after_letters(mark: str, text: str) -> str:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import random
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
 from functools import cache
+from operator import ne
 
 import opencc
 
@@ -38,32 +38,24 @@ def alike() -> dict[int, list[str]]:
 
 
 def with_homophones(text: str, share: float = 0.3) -> str:
-    """Replace a *share* of the characters of *text* by others whose reading has the same first letter."""
-    changed = exchange_alike(text, alike(), share, random.Random(text))
-    assert letters(changed) == letters(text)
-    assert sum(
-        changed_character != character for changed_character, character in zip(changed, text, strict=True)
-    ) > 0.2 * len(text)
-    return changed
+    """Replace a *share* of the characters of *text* by others whose reading has the same first letter.
 
-
-def exchange_alike(text: str, groups: Mapping[int, Sequence[str]], share: float, source: random.Random) -> str:
-    """Exchange a *share* of the characters of *text*, if this changes the reading of no character.
-
-    Args:
-        groups: characters by the letter with which their reading begins.
+    A character stays if another one would change the reading of those around it.
     """
-    characters = list(text)
+    source, characters = random.Random(text), list(text)
     for at, character in enumerate(text):
         letter = int(initial_of_each(character)[0])
-        if character < "\u4e00" or character in "，。" or source.random() >= share or letter not in groups:
+        if character < "\u4e00" or character in "，。" or source.random() >= share or letter not in alike():
             continue
         start, around = max(0, at - _AROUND), slice(at + 1, at + 1 + _AROUND)
         before, after = "".join(characters[start:at]), "".join(characters[around])
-        chosen = source.choice(groups[letter])
+        chosen = source.choice(alike()[letter])
         if find_initials(before + chosen + after).tolist() == find_initials(before + character + after).tolist():
             characters[at] = chosen
-    return "".join(characters)
+    changed = "".join(characters)
+    assert letters(changed) == letters(text)
+    assert sum(map(ne, changed, text)) > 0.2 * len(text)
+    return changed
 
 
 def in_other_writing(text: str, writing: str = "s2t") -> str:

@@ -353,15 +353,13 @@ def crawl_pages(
         return run_script(directory, source, settings, site=site.url, paths=given, **options)
 
 
-def run_scrapy(
-    directory: Path, *arguments: str, fresh: bool = False, settings_module: str = ""
-) -> subprocess.CompletedProcess[str]:
+def run_scrapy(directory: Path, *arguments: str, settings_module: str = "") -> subprocess.CompletedProcess[str]:
     """Run ``scrapy ARGUMENTS`` in *directory*; ``stdout`` of the result has all its output.
 
     Args:
         settings_module: the settings, a module in *directory*, for a project without ``scrapy.cfg``.
     """
-    process = _start(["-m", "scrapy", *arguments], directory, fresh, settings_module)
+    process = _start(["-m", "scrapy", *arguments], directory, False, settings_module)
     log, _ = process.communicate(timeout=_DEADLINE)
     return subprocess.CompletedProcess(process.args, process.wait(), log)
 

@@ -20,7 +20,6 @@ import types
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from importlib.util import find_spec
 from io import BufferedReader, BufferedWriter, FileIO, TextIOWrapper
 from pathlib import Path
 from typing import Any
@@ -34,12 +33,12 @@ _MODULES = {
     " offsite redirect retry robotstxt stats useragent",
     "scrapy.spidermiddlewares": "depth httperror metacopy referer start urllength",
     "twisted.internet": "asyncioreactor",
-    "crawler_dedup": "addon cli.drops cli.index cli.why crawl.workerprocess index.redis.index middleware settling"
-    " worker.main",
+    "crawler_dedup": "addon cli.drops cli.index cli.why crawl.workerprocess index.redis.index middleware"
+    " review.pages settling worker.main",
     "numpy": "ma",
 }
 _PRELOADED = ["pytest", *(f"{package}.{module}" for package, modules in _MODULES.items() for module in modules.split())]
-"""The modules that the parent imports, as far as this version of Scrapy has them; pytest for what tests share.
+"""The modules that the parent imports, as far as they are installed; pytest for what tests share.
 
 None of these modules starts a thread or installs a reactor (with Scrapy 2.13, that for FTP would), and none belongs to the
 tests.
@@ -56,7 +55,7 @@ def serve() -> None:
     base = sys.path[1:]  # without "", which ``-c`` has added; paths that an installation has added stay
     filters = list(warnings.filters)
     for name in _PRELOADED:
-        if find_spec(name):
+        with suppress(ModuleNotFoundError):
             importlib.import_module(name)
     assert "twisted.internet.reactor" not in sys.modules
     assert threading.active_count() == 1

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 from contextlib import closing
 from pathlib import Path
 
@@ -12,10 +11,9 @@ from crawler_dedup import Config, Deduplicator, SignedPage, Verdict
 from crawler_dedup.index.lmdb.index import DirectoryIndex
 from crawler_dedup.index.records import Record
 from crawler_dedup.signing.lookup import lookup_of
-from tests.support.commandline import command, invoke
+from tests.support.commandline import invoke
 from tests.support.crawling import article
 from tests.support.indexing import FILING, clusters
-from tests.support.processes import ROOT
 
 CONFIG = Config(tokenizer="bigrams")
 PAGES = {  # address: (days since it was filed, run)
@@ -35,11 +33,6 @@ def rows(result: Result) -> dict[str, str]:
     """Return the printed table: first column → second column."""
     cells = ([cell.strip() for cell in line.split("│")[1:3]] for line in result.output.splitlines() if "│" in line)
     return dict(cells)
-
-
-def installed(*arguments: object) -> subprocess.CompletedProcess[str]:
-    """Run ``crawler-dedup index`` in a separate process."""
-    return command(ROOT, "index", *arguments)
 
 
 def kept(directory: Path) -> set[str]:
@@ -71,8 +64,7 @@ def fill(directory: Path) -> None:
 
 
 def verify_says_that_it_is_damaged(directory: Path) -> None:
-    completed = installed("verify", directory)
-    assert completed.returncode == 1, completed
-    assert completed.stdout.strip()
-    assert "sound" not in completed.stdout
-    assert "Traceback" not in completed.stdout + completed.stderr
+    printed = cli("verify", directory, status=1).output
+    assert printed.strip()
+    assert "sound" not in printed
+    assert "Traceback" not in printed

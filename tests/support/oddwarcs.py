@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import zlib
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -57,47 +58,47 @@ def _with_first_field(field: str) -> bytes:
 
 def _damaged() -> Mapping[str, Odd]:
     url, whole = "http://h/damaged", response("damaged")
+    record = partial(write_record, url)
     return {
-        "a length that is one byte short": Odd(write_record(url, whole, length=len(whole) - 1), damaged=1),
-        "a length that is much too short": Odd(write_record(url, whole, length=200), damaged=1),
+        "a length that is one byte short": Odd(record(whole, length=len(whole) - 1), damaged=1),
+        "a length that is much too short": Odd(record(whole, length=200), damaged=1),
         "a length that is too short, and other fields first": Odd(
-            write_record(url, whole, length=len(whole) - 1) + _with_first_field("X-First: a"), damaged=1
+            record(whole, length=len(whole) - 1) + _with_first_field("X-First: a"), damaged=1
         ),
-        "a length that is too long": Odd(write_record(url, whole, length=len(whole) + 7), damaged=1),
-        "a length beyond the next record": Odd(write_record(url, whole, length=len(whole) + 5_000), damaged=1),
-        "a length beyond the end": Odd(write_record(url, whole, length=10**15), damaged=1),
-        "no length": Odd(write_record(url, whole, length=""), damaged=1),
-        "a length that is no number": Odd(write_record(url, whole, length="many"), damaged=1),
-        "a negative length": Odd(write_record(url, whole, length=-1), damaged=1),
-        "content that is missing": Odd(write_record(url, whole)[:-500], False, 1),
-        "a head without an end": Odd(write_record(url, b"")[:150], False, 1),
-        "a head that is too long": Odd(write_record(url, whole, headers=f"X-Long: {'x' * 70_000}"), False, 1),
+        "a length that is too long": Odd(record(whole, length=len(whole) + 7), damaged=1),
+        "a length beyond the next record": Odd(record(whole, length=len(whole) + 5_000), damaged=1),
+        "a length beyond the end": Odd(record(whole, length=10**15), damaged=1),
+        "no length": Odd(record(whole, length=""), damaged=1),
+        "a length that is no number": Odd(record(whole, length="many"), damaged=1),
+        "a negative length": Odd(record(whole, length=-1), damaged=1),
+        "content that is missing": Odd(record(whole)[:-500], False, 1),
+        "a head without an end": Odd(record(b"")[:150], False, 1),
+        "a head that is too long": Odd(record(whole, headers=f"X-Long: {'x' * 70_000}"), False, 1),
         "bytes between records": Odd(b"some bytes\0 that belong to no record\r\n\r\n", False, 1),
-        "no version": Odd(write_record(url, whole, version="CRAWL"), False, 1),
+        "no version": Odd(record(whole, version="CRAWL"), False, 1),
     }
 
 
 def _unusual() -> Mapping[str, Odd]:
     url, whole = "http://h/unusual", response("unusual")
+    record = partial(write_record, url)
     return {
-        "bare line feeds": Odd(write_record(url, whole.replace(b"\r\n", b"\n"), line_end="\n", version="WARC/0.18")),
-        "bare line feeds and CR LF behind": Odd(write_record(url, whole, line_end="\n", end="\r\n\r\n")),
-        "a bare line feed in the head": Odd(
-            write_record(url, whole).replace(b"\r\nContent-Type", b"\nContent-Type", 1)
-        ),
-        "no end": Odd(write_record(url, whole, end="")),
-        "a short end": Odd(write_record(url, whole, end="\r\n")),
-        "a long end": Odd(write_record(url, whole, end="\r\n" * 6)),
-        "empty lines in front": Odd(b"\r\n\r\n" + write_record(url, whole)),
-        "an old version": Odd(write_record(url, whole, version="WARC/0.9")),
-        "a future version": Odd(write_record(url, whole, version="WARC/1.2")),
-        "a version of three numbers": Odd(write_record(url, whole, version="WARC/1.0.0")),
-        "a version in lower case": Odd(write_record(url, whole, version="warc/1.0")),
-        "a date that does not exist": Odd(write_record(url, whole, date="2009-03-65T08:43:19-0800")),
-        "names in lower case": Odd(write_record(url, whole).replace(b"Content-Length: ", b"content-length:")),
-        "two lengths": Odd(write_record(url, whole, headers=f"Content-Length: {len(whole)}")),
-        "a line without a colon": Odd(write_record(url, whole, headers="some words")),
-        "bytes that are not UTF-8": Odd(write_record(url, whole, headers="X-A: caf\udce9")),
+        "bare line feeds": Odd(record(whole.replace(b"\r\n", b"\n"), line_end="\n", version="WARC/0.18")),
+        "bare line feeds and CR LF behind": Odd(record(whole, line_end="\n", end="\r\n\r\n")),
+        "a bare line feed in the head": Odd(record(whole).replace(b"\r\nContent-Type", b"\nContent-Type", 1)),
+        "no end": Odd(record(whole, end="")),
+        "a short end": Odd(record(whole, end="\r\n")),
+        "a long end": Odd(record(whole, end="\r\n" * 6)),
+        "empty lines in front": Odd(b"\r\n\r\n" + record(whole)),
+        "an old version": Odd(record(whole, version="WARC/0.9")),
+        "a future version": Odd(record(whole, version="WARC/1.2")),
+        "a version of three numbers": Odd(record(whole, version="WARC/1.0.0")),
+        "a version in lower case": Odd(record(whole, version="warc/1.0")),
+        "a date that does not exist": Odd(record(whole, date="2009-03-65T08:43:19-0800")),
+        "names in lower case": Odd(record(whole).replace(b"Content-Length: ", b"content-length:")),
+        "two lengths": Odd(record(whole, headers=f"Content-Length: {len(whole)}")),
+        "a line without a colon": Odd(record(whole, headers="some words")),
+        "bytes that are not UTF-8": Odd(record(whole, headers="X-A: caf\udce9")),
         "an address on two lines": Odd(write_record("http://h/unusual\r\n path", whole)),
         "an address in brackets": Odd(write_record(f"<{url}>", whole)),
         "an address that cannot be parsed": Odd(
@@ -106,18 +107,16 @@ def _unusual() -> Mapping[str, Odd]:
         "no address": Odd(write_record(None, whole), False),
         "an empty address": Odd(write_record("", whole), False),
         "a request without an address": Odd(write_record(None, b"GET / HTTP/1.1\r\n\r\n", kind="request"), False),
-        "no content": Odd(write_record(url, b""), False),
-        "an unknown type": Odd(write_record(url, whole, kind="strange"), False),
-        "no type": Odd(write_record(url, whole).replace(b"WARC-Type: response\r\n", b""), False),
-        "a segment": Odd(write_record(url, whole, headers="WARC-Segment-Number: 1"), False),
+        "no content": Odd(record(b""), False),
+        "an unknown type": Odd(record(whole, kind="strange"), False),
+        "no type": Odd(record(whole).replace(b"WARC-Type: response\r\n", b""), False),
+        "a segment": Odd(record(whole, headers="WARC-Segment-Number: 1"), False),
         "a DNS record": Odd(write_record("dns:h", b"h. 1 IN A 127.0.0.1", content_type="text/dns"), False),
         "a log": Odd(write_record("metadata://h/wget.log", b"log", kind="resource", content_type="text/plain"), False),
-        "a resource": Odd(write_record(url, html("unusual"), kind="resource", content_type="text/html")),
-        "a resource without a type": Odd(write_record(url, html("unusual"), kind="resource", content_type="")),
-        "a picture": Odd(write_record(url, b"\x89PNG", kind="resource", content_type="image/png"), False),
-        "a text": Odd(
-            write_record(url, "Größe, and so on.\n".encode() * 9, kind="conversion", content_type="text/plain")
-        ),
+        "a resource": Odd(record(html("unusual"), kind="resource", content_type="text/html")),
+        "a resource without a type": Odd(record(html("unusual"), kind="resource", content_type="")),
+        "a picture": Odd(record(b"\x89PNG", kind="resource", content_type="image/png"), False),
+        "a text": Odd(record("Größe, and so on.\n".encode() * 9, kind="conversion", content_type="text/plain")),
     }
 
 
@@ -141,32 +140,29 @@ def _http() -> Mapping[str, Odd]:
 
 
 def _encodings() -> Mapping[str, Odd]:
-    gzipped, bodies = "Content-Encoding: gzip", {name: html(name) for name in "abcdefghijklmnopstuvwxyz"}
+    gz, gzipped = gzip.compress, "Content-Encoding: gzip"
+    bodies = {name: html(name) for name in "abcdefghijklmnopstuvwxyz"}
     return {
         "raw deflate": Odd(_encoded("a", "Content-Encoding: deflate", zlib.compress(bodies["a"])[2:-4])),
         "deflate": Odd(_encoded("b", "Content-Encoding: deflate", zlib.compress(bodies["b"]))),
-        "x-gzip": Odd(_encoded("c", "Content-Encoding: x-gzip", gzip.compress(bodies["c"]))),
+        "x-gzip": Odd(_encoded("c", "Content-Encoding: x-gzip", gz(bodies["c"]))),
         "zstd": Odd(_encoded("d", "Content-Encoding: zstd", zstd.compress(bodies["d"]))),
-        "two encodings": Odd(_encoded("e", "Content-Encoding: gzip, zstd", zstd.compress(gzip.compress(bodies["e"])))),
-        "two members": Odd(_encoded("f", gzipped, gzip.compress(bodies["f"][:90]) + gzip.compress(bodies["f"][90:]))),
-        "gzip that is cut off": Odd(_encoded("g", gzipped, gzip.compress(bodies["g"])[:-9])),
+        "two encodings": Odd(_encoded("e", "Content-Encoding: gzip, zstd", zstd.compress(gz(bodies["e"])))),
+        "two members": Odd(_encoded("f", gzipped, gz(bodies["f"][:90]) + gz(bodies["f"][90:]))),
+        "gzip that is cut off": Odd(_encoded("g", gzipped, gz(bodies["g"])[:-9])),
         "an encoding that does not exist": Odd(_encoded("h", "Content-Encoding: UTF-8", bodies["h"])),
-        "one that does not exist, and gzip": Odd(
-            _encoded("i", "Content-Encoding: gzip, utf-8", gzip.compress(bodies["i"]))
-        ),
+        "one that does not exist, and gzip": Odd(_encoded("i", "Content-Encoding: gzip, utf-8", gz(bodies["i"]))),
         "identity": Odd(_encoded("j", "Content-Encoding: identity", bodies["j"])),
         "plain instead of gzip": Odd(_encoded("k", gzipped, bodies["k"])),
         "plain instead of br": Odd(_encoded("l", "Content-Encoding: br", b"\n\n" + bodies["l"])),
         "plain instead of chunks": Odd(_encoded("m", "Transfer-Encoding: chunked", bodies["m"])),
-        "chunks": Odd(_encoded("n", f"{gzipped}\r\nTransfer-Encoding: chunked", _chunked(gzip.compress(bodies["n"])))),
-        "gzip without chunks": Odd(
-            _encoded("o", f"{gzipped}\r\nTransfer-Encoding: chunked", gzip.compress(bodies["o"]))
-        ),
+        "chunks": Odd(_encoded("n", f"{gzipped}\r\nTransfer-Encoding: chunked", _chunked(gz(bodies["n"])))),
+        "gzip without chunks": Odd(_encoded("o", f"{gzipped}\r\nTransfer-Encoding: chunked", gz(bodies["o"]))),
         "plain without both": Odd(_encoded("p", f"{gzipped}\r\nTransfer-Encoding: chunked", bodies["p"])),
-        "gzip instead of br": Odd(_encoded("s", "Content-Encoding: br", gzip.compress(bodies["s"]))),
-        "gzip instead of deflate": Odd(_encoded("t", "Content-Encoding: deflate", gzip.compress(bodies["t"]))),
-        "gzip instead of an unknown encoding": Odd(_encoded("u", "Content-Encoding: dcb", gzip.compress(bodies["u"]))),
-        "gzip that stores": Odd(_encoded("v", gzipped, gzip.compress(bodies["v"], 0))),
+        "gzip instead of br": Odd(_encoded("s", "Content-Encoding: br", gz(bodies["s"]))),
+        "gzip instead of deflate": Odd(_encoded("t", "Content-Encoding: deflate", gz(bodies["t"]))),
+        "gzip instead of an unknown encoding": Odd(_encoded("u", "Content-Encoding: dcb", gz(bodies["u"]))),
+        "gzip that stores": Odd(_encoded("v", gzipped, gz(bodies["v"], 0))),
         "plain behind blanks": Odd(_encoded("w", gzipped, b"\xef\xbb\xbf" + b" \r\n" * 1_000 + bodies["w"])),
         "plain with a null byte": Odd(_encoded("x", gzipped, bodies["x"].replace(b">", b">\0", 1))),
         "plain with a control character": Odd(_encoded("y", gzipped, bodies["y"].replace(b">", b">\x08", 1))),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterable
-from functools import cache
+from functools import cache, lru_cache
 from importlib.resources import files
 from typing import Any
 
@@ -96,8 +96,9 @@ SAMPLES = {
 """Different texts as they occur on pages."""
 
 
-def text_of(raw: str) -> Text:
-    return Text(raw, BIGRAMS)
+@lru_cache(256)
+def text_of(raw: str, title: str = "") -> Text:
+    return Text(raw, BIGRAMS, title=title)
 
 
 def html(text: str, frame: str = "") -> bytes:

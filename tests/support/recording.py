@@ -192,7 +192,7 @@ class _Process:
 
     def show_life(self, _: None) -> bool:
         """Show that the run is alive, as a thread does every second if the index is on a server."""
-        run: Any = self._deduplicator._opened.run
+        run: Any = self._deduplicator._run
         if hasattr(run, "show_life"):
             run.show_life()
         return True
@@ -209,7 +209,7 @@ class _Process:
             self._deduplicator.close(finished=finished)
 
     def _event(self, kind: str, arguments: Any) -> Any:
-        now = self._deduplicator._opened.context.clock()
+        now = self._deduplicator._context.clock()
         return self._recorder.event(Event(kind, self._deduplicator.run, now, self._clocks.time(), arguments))
 
 

@@ -7,12 +7,12 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from crawler_dedup import SignedPage
+from crawler_dedup import Config, SignedPage
 from crawler_dedup.signedpage import PageKind
 from crawler_dedup.signing.schemes import SimHash
 
 SIMHASH = SimHash()
-MAX_DISTANCE = 6
+CONFIG = Config(max_distance=6)
 
 
 def links(*targets: int) -> dict[str, Any]:

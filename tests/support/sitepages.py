@@ -31,14 +31,7 @@ def story(name: object, count: int = 150, *, site: str = SITE, menu: str = MENU,
     return page(f"Story {name} | {site}", body, menu)
 
 
-def listing(
-    name: str,
-    stories: list[str],
-    *,
-    heading: str = "",
-    picture: str = "",
-    visit: str = "",
-) -> str:
+def listing(name: str, stories: list[str], *, heading: str = "", picture: str = "", visit: str = "") -> str:
     """Return a page that links to stories and has little text of its own."""
     named = f"<h2>{heading}</h2>" if heading else ""
     text = f"{named}<h1>{INTRODUCTION}</h1><p>{name}</p><ul>{entries(stories, picture=picture, visit=visit)}</ul>"

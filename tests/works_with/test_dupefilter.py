@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
-
-import pytest
 
 from tests.support.crawling import Site, article, html, run_script
 
@@ -27,23 +24,12 @@ class WithoutQuery(RFPDupeFilter):
 class Spider(Walker):
     pass
 """
-FILTERS: dict[str, tuple[str, list[str], int]] = {
-    "of one's own": ("script.WithoutQuery", ["/", "/page?session=1", "/copy"], 1),
-    "none": (
-        "scrapy.dupefilters.BaseDupeFilter",
-        ["/", "/page?session=1", "/page?session=2", "/copy", "/page?session=1"],
-        2,
-    ),
-}
 
 
-@pytest.mark.parametrize("case", list(FILTERS))
-def test_the_filter_judges_the_requests_that_the_dupefilter_lets_through(tmp_path: Path, case: str) -> None:
-    name, asked, dropped = FILTERS[case]
-    settings: dict[str, Any] = {"DUPEFILTER_CLASS": name}
+def test_the_filter_judges_the_requests_that_the_dupefilter_lets_through(tmp_path: Path) -> None:
     with Site(PAGES) as site:
+        settings = {"DUPEFILTER_CLASS": "script.WithoutQuery"}
         crawl = run_script(tmp_path, SPIDER, settings, site=site.url, paths=["/"])
-        assert site.paths() == asked
-    assert crawl.paths()[:2] == ["/", "/page?session=1"]
-    assert (crawl.counts()["kept"], crawl.counts()["dropped"]) == (2, dropped)
-    assert crawl.counts()["checked"] == len(asked)
+        assert site.paths() == ["/", "/page?session=1", "/copy"]
+    assert crawl.paths() == ["/", "/page?session=1"]
+    assert (crawl.counts()["checked"], crawl.counts()["kept"], crawl.counts()["dropped"]) == (3, 2, 1)

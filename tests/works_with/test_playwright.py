@@ -41,50 +41,7 @@ def rendered(seed: str, frame: str = "") -> str:
     )
 
 
-PAGES = {
-    "/page": html(rendered("page")),
-    "/copy": html(rendered("page", frame="copy")),
-    "/copy-with-errback": html(rendered("page", frame="second copy")),
-    "/copy-without-errback": html(rendered("page", frame="third copy")),
-    "/other": html(rendered("other")),
-}
-
 SPIDER = """
-from tests.support.walker import Walker, path_of
-
-ERRBACKS = {"/copy-with-errback": "closes_page", "/copy-without-errback": "none"}
-
-class Spider(Walker):
-    def request(self, path):
-        errback = getattr(self, ERRBACKS.get(path, "failed"))
-        return super().request(path, meta={"playwright": True, "playwright_include_page": path != "/copy"}, errback=errback)
-
-    async def parse(self, response):
-        await response.meta["playwright_page"].close()
-        yield {"path": path_of(response.url), "title": response.css("h1::text").get()}
-
-    async def closes_page(self, failure):
-        self.failed(failure)
-        await failure.request.meta["playwright_page"].close()
-
-    none = None
-"""
-
-
-def test_rendered_pages_are_judged_and_no_browser_page_is_left_open(tmp_path: Path) -> None:
-    crawl = crawl_pages(tmp_path, PAGES, SPIDER, SETTINGS)
-    assert [(item["path"], item["title"]) for item in crawl.items] == [
-        ("/page", "Article page"),
-        ("/other", "Article other"),
-    ]
-    assert crawl.stats["finish_reason"] == "finished"
-    assert (crawl.counts()["kept"], crawl.counts()["dropped"]) == (2, 3)
-    assert crawl.counts("handled/") == {"well": 2, "settled": 2}
-    assert [note["path"] for note in crawl.notes] == ["/copy", "/copy-with-errback"]
-    assert not crawl.lines("WARNING", "")
-
-
-CONTEXTS_SPIDER = """
 from tests.support.walker import Walker, path_of
 
 class Spider(Walker):
@@ -111,7 +68,7 @@ def test_a_drop_closes_the_context_that_was_opened_for_it_and_no_other(tmp_path:
     # The fourth is there for the contexts that a page each has.
     settings = {**SETTINGS, "PLAYWRIGHT_MAX_CONTEXTS": 4, "PLAYWRIGHT_CONTEXTS": {"started": {}}}
     settings["DOWNLOAD_HANDLERS"] = {"http": HANDLER}  # each has contexts of its own
-    crawl = crawl_pages(tmp_path, pages, CONTEXTS_SPIDER, settings, paths=[*kept, *others, *own])
+    crawl = crawl_pages(tmp_path, pages, SPIDER, settings, paths=[*kept, *others, *own])
     assert (crawl.paths(), crawl.stats["finish_reason"]) == (kept, "finished")
     assert crawl.counts()["dropped"] == len(own) + len(others)
     assert crawl.stats["playwright/context_count"] == 1 + len(own) + 3

@@ -11,7 +11,7 @@ from crawler_dedup.batch.formats.records import Columns, InputPage, PassedOver
 from crawler_dedup.errors import DedupError
 
 _PACKED = {"warc": "warc", "jsonl": "jsonl", "ndjson": "jsonl"}
-_SUFFIXES = {
+SUFFIXES = {
     **{f".{name}{packing}": kind for name, kind in _PACKED.items() for packing in ("", ".gz", ".zst")},
     ".wacz": "warc",
     ".parquet": "parquet",
@@ -87,7 +87,7 @@ def module_of(input_format: str) -> Format:
 def find_format(path: Path) -> str | None:
     """Return the format to which the suffix of a file belongs; ``None`` if there is none."""
     name = path.name.lower()
-    return next((kind for suffix, kind in _SUFFIXES.items() if name.endswith(suffix)), None)
+    return next((kind for suffix, kind in SUFFIXES.items() if name.endswith(suffix)), None)
 
 
 def format_of(path: Path) -> str:
@@ -95,5 +95,5 @@ def format_of(path: Path) -> str:
     if input_format := find_format(path):
         return input_format
     raise DedupError(
-        f"{path}: its name does not show the format (it may end with {', '.join(_SUFFIXES)}): name the format with --format."
+        f"{path}: its name does not show the format (it may end with {', '.join(SUFFIXES)}): name the format with --format."
     )

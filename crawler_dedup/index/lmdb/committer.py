@@ -52,7 +52,7 @@ class Committer(JobThread):
         self._complete = complete
         self._readers_checked = time.monotonic()
         self._locked_out_since = math.inf
-        self._start()
+        self._thread.start()
 
     def submit(self, job: _Run, *, urgent: bool = True, needs: Needs = NO_NEEDS) -> Future[Any]:
         """Run *job* in the next transaction; the future is done once the transaction is on disk.

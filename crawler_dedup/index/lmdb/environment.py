@@ -23,15 +23,8 @@ from crawler_dedup.errors import IndexUnusable
 from crawler_dedup.index.header import FORMAT, Header, check_header, decode_header
 from crawler_dedup.index.jobs import WRITE_SECONDS, wait_for
 from crawler_dedup.index.layout import META
+from crawler_dedup.index.lmdb import engine
 from crawler_dedup.index.lmdb.committer import Committer
-from crawler_dedup.index.lmdb.engine import (
-    HEADER,
-    complete_file,
-    damaged_error,
-    database_names,
-    explain,
-    no_index_error,
-)
 from crawler_dedup.index.lmdb.openfiles import OpenFiles
 from crawler_dedup.system.logs import logger_without_credentials
 
@@ -67,7 +60,7 @@ class Environment:
         self._forked = False
         self._files = OpenFiles(directory, map_size, readonly=readonly)
         self._lmdb = self._files.env
-        require, complete = self._files.require_intact, partial(complete_file, self._lmdb, directory)
+        require, complete = self._files.require_intact, partial(engine.complete_file, self._lmdb, directory)
         self._committer = None if readonly else Committer(self._lmdb, self._explain, require, complete)
 
     @classmethod
@@ -84,8 +77,17 @@ class Environment:
         """
         directory = directory.resolve()
         with cls._lock:
-            cls._refuse_left_open(directory)
-            cls._refuse_open_in_parent(directory)
+            if any(left.directory == directory and not left._files.is_gone for left in cls._left_open):
+                raise IndexUnusable(
+                    f"The index in {directory} could not be closed in this process, because another process held its lock:"
+                    " open it in a new process."
+                )
+            if directory in cls._open_in_parent:
+                raise IndexUnusable(
+                    f"The index in {directory} is open in the parent process, and LMDB does not allow a forked child to open"
+                    " it as well. Start the child without a fork (in multiprocessing: spawn), or do not open the index in"
+                    " the parent before it forks."
+                )
             environment = cls._shared.get(directory)
             if environment is not None:
                 if environment.readonly and not readonly:
@@ -126,23 +128,6 @@ class Environment:
                 self.directory,
             )
 
-    @classmethod
-    def _refuse_left_open(cls, directory: Path) -> None:
-        if any(left.directory == directory and not left._files.is_gone for left in cls._left_open):
-            raise IndexUnusable(
-                f"The index in {directory} could not be closed in this process, because another process held its lock: open"
-                " it in a new process."
-            )
-
-    @classmethod
-    def _refuse_open_in_parent(cls, directory: Path) -> None:
-        if directory in cls._open_in_parent:
-            raise IndexUnusable(
-                f"The index in {directory} is open in the parent process, and LMDB does not allow a forked child to open it"
-                " as well. Start the child without a fork (in multiprocessing: spawn), or do not open the index in the"
-                " parent before it forks."
-            )
-
     def prepare(self, spec: Mapping[str, str], libraries: Mapping[str, str], *, fresh: bool) -> Header:
         """Write the header, or compare a stored header with it; return the stored header.
 
@@ -163,30 +148,30 @@ class Environment:
         with self.read() as txn:
             header = self.header_in(txn)
         if header is None:
-            raise no_index_error(self.directory)
+            raise engine.no_index_error(self.directory)
         return header
 
     def header_in(self, txn: lmdb.Transaction) -> Header | None:
         """Read the header within a transaction; ``None`` where there is none."""
-        stored = txn.get(HEADER, db=self.meta)
+        stored = txn.get(engine.HEADER, db=self.meta)
         if stored is None:
             return None
         try:
             return decode_header(stored)
         except msgspec.DecodeError as error:
-            raise damaged_error(self.directory, error) from error
+            raise engine.damaged_error(self.directory, error) from error
 
     def _write_header(self, txn: lmdb.Transaction, header: Header, fresh: bool) -> Header:
         """Empty the index if *fresh*; write *header* unless there is a header, and return the one that is stored then."""
         if fresh:
             stored = self.header_in(txn)
-            for name in database_names(txn):
+            for name in engine.database_names(txn):
                 # Delete databases of another format, which may be of another kind; ours stay open in other processes.
                 txn.drop(
                     self._lmdb.open_db(name, txn, create=False), delete=stored is not None and stored.format != FORMAT
                 )
             self.meta = self._lmdb.open_db(META, txn)
-        txn.put(HEADER, msgspec.json.encode(header), db=self.meta, overwrite=False)
+        txn.put(engine.HEADER, msgspec.json.encode(header), db=self.meta, overwrite=False)
         return self.header_in(txn) or header
 
     @contextmanager
@@ -243,7 +228,7 @@ class Environment:
         try:
             return make(self._lmdb, None)
         except lmdb.ReadonlyError as error:
-            raise no_index_error(self.directory) from error
+            raise engine.no_index_error(self.directory) from error
         except lmdb.Error as error:
             raise self._explain(error) from error
 
@@ -263,7 +248,7 @@ class Environment:
 
     def _read_names(self, txn: lmdb.Transaction) -> list[bytes]:
         """Return the names of all databases; raise :class:`IndexUnusable` if they are not the databases of an index."""
-        names = database_names(txn)
+        names = engine.database_names(txn)
         if names and META not in names:
             raise self._other_database_error()
         return names
@@ -272,7 +257,7 @@ class Environment:
         return IndexUnusable(f"{self.directory} holds another LMDB database, not an index.")
 
     def _explain(self, error: Exception) -> Exception:
-        return explain(error, self._lmdb, self.directory)
+        return engine.explain(error, self._lmdb, self.directory)
 
 
 def _after_fork() -> None:

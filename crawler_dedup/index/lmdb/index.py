@@ -29,11 +29,16 @@ _T = TypeVar("_T")
 
 
 class DirectoryIndex(Index):
-    """The pages of one index directory. Use :meth:`open` or :meth:`attach`."""
+    """The pages of one index directory. Use :meth:`open` or :meth:`attach`.
+
+    Attributes:
+        directory: the directory of the index.
+    """
 
     def __init__(self, environment: Environment, header: Header, frozen: FrozenProfiles | None = None) -> None:
         super().__init__(header, environment.directory, frozen)
         self.environment = environment
+        self.directory = environment.directory
         self._databases = environment.make_databases(Databases)
 
     @classmethod
@@ -95,11 +100,6 @@ class DirectoryIndex(Index):
     def stored_bytes(self) -> int:
         return disk_bytes(self.directory)
 
-    @property
-    def directory(self) -> Path:
-        """The directory of the index."""
-        return self.environment.directory
-
     def close(self) -> None:
         """Close this opening of the index; the last one of a process closes the files."""
         self.environment.close()
@@ -110,20 +110,14 @@ class DirectoryIndex(Index):
 
     def verify(self, filing: Filing, advance: Advance = ignore_progress) -> list[str]:
         """Check every bucket against the records; return a sentence for each fault. Nothing is changed."""
-
         try:
             with self.environment.read() as txn:
                 return find_problems(txn, self._databases, self._transaction(txn), filing, advance)
         except IndexUnusable as error:
             return [str(error)]
 
-    def _submit(
-        self,
-        job: Callable[[Transaction], _T],
-        *,
-        urgent: bool = True,
-        needs: Needs = NO_NEEDS,  # noqa: ARG002  (reading costs no round trips)
-    ) -> Future[_T]:
+    def _submit(self, job: Callable[[Transaction], _T], *, urgent: bool = True, needs: Needs = NO_NEEDS) -> Future[_T]:  # noqa: ARG002
+        # What it needs is not read ahead: reading costs no round trips.
         return self.environment.submit(lambda txn: job(self._transaction(txn)), urgent=urgent)
 
     @contextmanager

@@ -16,17 +16,7 @@ from typing import IO
 import lmdb
 
 from crawler_dedup.errors import IndexGone, IndexUnusable
-from crawler_dedup.index.lmdb.engine import (
-    COPY_DIRECTORY,
-    DATA_FILE,
-    LOCK_FILE,
-    allocate_lock_file,
-    damaged_error,
-    is_filled,
-    no_index_error,
-    open_lmdb,
-    unusable_error,
-)
+from crawler_dedup.index.lmdb import engine
 from crawler_dedup.index.lmdb.locks import SharedLock, refuse_network
 from crawler_dedup.system.files import inherit_access, make_private_directory, owner_of
 from crawler_dedup.system.logs import logger_without_credentials
@@ -58,13 +48,13 @@ class OpenFiles:
             IndexUnusable: they cannot be opened.
         """
         self._directory = directory
-        self.data_path, self._lock_path = directory / DATA_FILE, directory / LOCK_FILE
+        self.data_path, self._lock_path = directory / engine.DATA_FILE, directory / engine.LOCK_FILE
         try:
             with ExitStack() as opened:
                 refuse_network(directory)
                 if not readonly:
                     make_private_directory(directory)
-                self._lock = SharedLock(directory, DATA_FILE, readonly=readonly)
+                self._lock = SharedLock(directory, engine.DATA_FILE, readonly=readonly)
                 opened.callback(self._lock.release)
                 self._lock_file = (
                     self._join_to_read() if readonly else self._join_alone() if alone else self._join(map_size)
@@ -73,7 +63,7 @@ class OpenFiles:
                     # After LMDB's own handle: closing any handle releases LMDB's locks on the file.
                     opened.callback(self._lock_file.close)
                 self._identity = self._identify()
-                self.env = open_lmdb(directory, map_size, readonly=readonly, lock=self._lock_file is not None)
+                self.env = engine.open_lmdb(directory, map_size, readonly=readonly, lock=self._lock_file is not None)
                 opened.callback(self.env.close)
                 self.require_intact()
                 self.env.reader_check()
@@ -88,7 +78,7 @@ class OpenFiles:
                 self._prepare(map_size)
             # Check the files only now: a compaction in between replaces the data file.
             self._join_others()
-            missing = [str(path) for path in (self.data_path, self._lock_path) if not is_filled(path)]
+            missing = [str(path) for path in (self.data_path, self._lock_path) if not engine.is_filled(path)]
             if not missing:
                 return self._open_lock_file()
         raise IndexUnusable(
@@ -103,9 +93,9 @@ class OpenFiles:
             raise IndexUnusable(
                 f"The index in {self._directory} is open in another process, or elsewhere in this one: close it there first."
             )
-        if not is_filled(self.data_path):
-            raise no_index_error(self._directory)
-        allocate_lock_file(self._lock_path)
+        if not engine.is_filled(self.data_path):
+            raise engine.no_index_error(self._directory)
+        engine.allocate_lock_file(self._lock_path)
         return self._open_lock_file()
 
     def _join_to_read(self) -> IO[bytes] | None:
@@ -114,10 +104,10 @@ class OpenFiles:
         Where that file is missing or may not be written, lock the directory for this process alone and return ``None``.
         """
         self._join_others()
-        if not is_filled(self.data_path):
-            raise no_index_error(self._directory)
+        if not engine.is_filled(self.data_path):
+            raise engine.no_index_error(self._directory)
         with suppress(OSError):  # the file or the file system may be read-only
-            if is_filled(self._lock_path):
+            if engine.is_filled(self._lock_path):
                 return self._open_lock_file()
         if not self._lock.acquire_exclusive():
             raise IndexUnusable(
@@ -138,12 +128,14 @@ class OpenFiles:
         return open(self._lock_path, "r+b", buffering=0)
 
     def _prepare(self, map_size: int) -> None:
-        if self.data_path.exists() and not is_filled(self.data_path):
+        if self.data_path.exists() and not engine.is_filled(self.data_path):
             logger.warning("%s is empty: any earlier index is lost. A new index is created.", self.data_path)
-        shutil.rmtree(self._directory / COPY_DIRECTORY, ignore_errors=True)  # left by a compaction that was killed
-        allocate_lock_file(self._lock_path)
+        shutil.rmtree(
+            self._directory / engine.COPY_DIRECTORY, ignore_errors=True
+        )  # left by a compaction that was killed
+        engine.allocate_lock_file(self._lock_path)
         is_new = not self.data_path.exists()
-        open_lmdb(self._directory, map_size).close()
+        engine.open_lmdb(self._directory, map_size).close()
         if is_new:
             inherit_access(self.data_path, self._directory)
 
@@ -183,5 +175,5 @@ class OpenFiles:
 
 def _not_opened(directory: Path, error: Exception) -> IndexUnusable:
     if isinstance(error, lmdb.InvalidError):
-        return damaged_error(directory, error)
-    return unusable_error(directory, "cannot be opened", error)
+        return engine.damaged_error(directory, error)
+    return engine.unusable_error(directory, "cannot be opened", error)

@@ -12,18 +12,8 @@ import lmdb
 
 from crawler_dedup.config import MAP_SIZE
 from crawler_dedup.hashes import Numbers
+from crawler_dedup.index import layout
 from crawler_dedup.index.header import Header
-from crawler_dedup.index.layout import (
-    NUMBER_BYTES,
-    NUMBERS,
-    RECORDS,
-    ROW_TABLES,
-    SIGNATURES,
-    BucketTable,
-    RowTable,
-    count_chunks,
-    decode_number,
-)
 from crawler_dedup.index.lmdb.buckets import Buckets
 from crawler_dedup.index.lmdb.engine import DATA_FILE, explain, open_lmdb, unusable_error
 from crawler_dedup.index.lmdb.environment import Environment
@@ -42,8 +32,9 @@ class Databases:
     """
 
     def __init__(self, env: lmdb.Environment, txn: lmdb.Transaction | None) -> None:
-        self.rows: dict[RowTable, Any] = {table: env.open_db(table, txn) for table in ROW_TABLES}
-        self.buckets: dict[BucketTable, Buckets] = {table: Buckets(env, txn, table) for table in (NUMBERS, SIGNATURES)}
+        self.rows: dict[layout.RowTable, Any] = {table: env.open_db(table, txn) for table in layout.ROW_TABLES}
+        tables = layout.NUMBERS, layout.SIGNATURES
+        self.buckets: dict[layout.BucketTable, Buckets] = {table: Buckets(env, txn, table) for table in tables}
 
 
 class DirectoryStorage(Storage):
@@ -55,35 +46,35 @@ class DirectoryStorage(Storage):
         self._buckets = databases.buckets
         self._txn = txn
 
-    def read(self, table: RowTable, name: bytes) -> bytes | memoryview | None:
+    def read(self, table: layout.RowTable, name: bytes) -> bytes | memoryview | None:
         return self._txn.get(name, db=self._rows[table])
 
-    def write(self, table: RowTable, name: bytes, content: bytes, *, is_new: bool = False) -> None:
+    def write(self, table: layout.RowTable, name: bytes, content: bytes, *, is_new: bool = False) -> None:
         self._txn.put(name, content, db=self._rows[table], append=is_new)  # a table that grows at its end stays dense
 
-    def delete(self, table: RowTable, name: bytes) -> None:
+    def delete(self, table: layout.RowTable, name: bytes) -> None:
         self._txn.delete(name, db=self._rows[table])
 
-    def scan(self, table: RowTable) -> Iterator[tuple[bytes, bytes | memoryview]]:
+    def scan(self, table: layout.RowTable) -> Iterator[tuple[bytes, bytes | memoryview]]:
         with self._txn.cursor(db=self._rows[table]) as cursor:
             for name, content in cursor:
                 yield bytes(name), content
 
-    def read_buckets(self, table: BucketTable, scope: int, keys: Iterable[int], limit: int | None) -> Numbers:
-        return self._buckets[table].query(self._txn, scope, keys, None if limit is None else count_chunks(limit))
+    def read_buckets(self, table: layout.BucketTable, scope: int, keys: Iterable[int], limit: int | None) -> Numbers:
+        return self._buckets[table].query(self._txn, scope, keys, None if limit is None else layout.count_chunks(limit))
 
-    def append(self, table: BucketTable, scope: int, keys: Sequence[int], payload: int) -> None:
+    def append(self, table: layout.BucketTable, scope: int, keys: Sequence[int], payload: int) -> None:
         self._buckets[table].insert(self._txn, scope, keys, payload)
 
-    def take(self, table: BucketTable, scope: int, keys: Sequence[int], payload: int) -> None:
+    def take(self, table: layout.BucketTable, scope: int, keys: Sequence[int], payload: int) -> None:
         self._buckets[table].remove(self._txn, scope, keys, payload)
 
     def new_number(self) -> int:
-        with self._txn.cursor(db=self._rows[RECORDS]) as cursor:
-            return decode_number(cursor.key(), NUMBER_BYTES) + 1 if cursor.last() else 1
+        with self._txn.cursor(db=self._rows[layout.RECORDS]) as cursor:
+            return layout.decode_number(cursor.key(), layout.NUMBER_BYTES) + 1 if cursor.last() else 1
 
     def count_records(self) -> int:
-        entries: int = self._txn.stat(self._rows[RECORDS])["entries"]
+        entries: int = self._txn.stat(self._rows[layout.RECORDS])["entries"]
         return entries
 
     def is_alive(self, run: int) -> bool | None:

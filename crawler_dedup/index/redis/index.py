@@ -144,16 +144,13 @@ class ServerIndex(Index):
             raise IndexUnusable("The index is open for reading only.")
         return self._writer.submit(job, urgent=urgent, needs=needs)
 
-    def _open_storage(self) -> ServerStorage:
-        meta = read_meta(self._connection)
-        if meta[0] and self._stored not in (None, meta[0]):
-            raise IndexGone(f"Another process has emptied the index in {self.address} meanwhile: start again.")
-        return ServerStorage(self._connection, self.header, meta)
-
     @contextmanager
     def _read(self) -> Iterator[Transaction]:
         with explaining_damage(self.address):
-            yield self._make_transaction(self._open_storage())
+            meta = read_meta(self._connection)
+            if meta[0] and self._stored not in (None, meta[0]):
+                raise IndexGone(f"Another process has emptied the index in {self.address} meanwhile: start again.")
+            yield self._make_transaction(ServerStorage(self._connection, self.header, meta))
 
     def __len__(self) -> int:
         try:

@@ -44,7 +44,7 @@ class Keys:
     FIELDS = b"header", b"last", b"count"
 
     def __init__(self, address: ServerAddress, epoch: bytes = b"") -> None:
-        self.meta = b"{%s}" % address.tag
+        self.meta = f"{{index:{address.index}}}".encode()
         self.prefix = self.meta + epoch
         self.lock = self.meta + b":k"
 

@@ -64,7 +64,7 @@ class Writer(JobThread):
         self._lock, self._mark = Keys(address).lock, Keys(address).mark(self._name)
         self._marks = count(1)
         self._opened = time.monotonic()
-        self._start()
+        self._thread.start()
 
     def _end(self) -> None:
         self._connection.close()

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from crawler_dedup.hashes import Numbers
 from crawler_dedup.signing.features import tokenise, weigh_tokens
 from crawler_dedup.signing.schemes.featured import FeatureScheme
-from crawler_dedup.signing.schemes.scheme import Agreement, Shares, ValueScheme, option
+from crawler_dedup.signing.schemes.scheme import Agreement, ValueScheme, option
 from crawler_dedup.signing.text import Text
 
 _ROW = np.dtype([("term", "<u4"), ("weight", "<u2")])
@@ -92,16 +92,16 @@ class DDW(FeatureScheme, ValueScheme):
 
     def agree(self, new: bytes, kept: bytes) -> Agreement | None:
         shares = self.shares(new, kept)
-        if shares.resemblance < self.threshold - _ROUNDING or _unpack(new).size > self.longer * _unpack(kept).size:
-            return None
-        return shares.agreement
+        is_short = _unpack(new).size <= self.longer * _unpack(kept).size
+        return shares.if_at_least(self.threshold - _ROUNDING, 0) if is_short else None
 
-    def shares(self, new: bytes, kept: bytes) -> Shares:
+    def shares(self, new: bytes, kept: bytes) -> Agreement:
         """Return the cosine, and the share of the new vector's squared length that common terms have."""
         ours, theirs = _unpack(new), _unpack(kept)
         _, new_places, kept_places = np.intersect1d(ours.terms, theirs.terms, return_indices=True)
         cosine = float((ours.weights[new_places] * theirs.weights[kept_places]).sum())
-        return Shares(min(cosine, 1.0), min(float((ours.weights[new_places] ** 2).sum()), 1.0))
+        coverage = min(float((ours.weights[new_places] ** 2).sum()), 1.0)
+        return Agreement(resemblance=min(cosine, 1.0), coverage=coverage)
 
 
 def _unpack(value: bytes) -> _Vector:

@@ -95,15 +95,11 @@ class FeatureScheme(LexicalScheme):
     def loaded_lexicon(self) -> Lexicon:
         return cast("Lexicon", _lexicon().lexicon_of(self.lexicon, "" if self.stem == NO else self.stem))
 
-    @cached_property
-    def _has_plain_features(self) -> bool:
-        return (self.stem, self.phrases, self.title) == (NO, NO, 0)
-
     def features_of(self, text: Text) -> Features:
-        if self._has_plain_features:
+        if (self.stem, self.phrases, self.title) == (NO, NO, 0):
             return text.features
-        of_title = self.featured(_tokens(text, text.title)) * self.title if self.title else []
-        return weigh_tokens([*self.featured(text.tokens), *of_title])
+        of_title = self.featured(tokenise(normalise(text.title), text.cut_han)) if self.title else []
+        return weigh_tokens([*self.featured(text.tokens), *of_title * self.title])
 
     def featured(self, tokens: list[str]) -> list[str]:
         """Return the features (stems, phrases) of *tokens*, which are the tokens of a text from its beginning on."""
@@ -113,10 +109,6 @@ class FeatureScheme(LexicalScheme):
         ignored = stop_words()
         content = [None if word in ignored else word for word in words]
         return words + [f"{first} {second}" for first, second in pairwise(content) if first and second]
-
-
-def _tokens(text: Text, raw: str) -> list[str]:
-    return tokenise(normalise(raw), text.cut_han)
 
 
 def _lexicon() -> ModuleType:

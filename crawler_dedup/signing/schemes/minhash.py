@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crawler_dedup.hashes import Numbers, mix_bits
-from crawler_dedup.signing.schemes.scheme import Agreement, Shares, ValueScheme, containment, option
+from crawler_dedup.signing.schemes.scheme import Agreement, ValueScheme, containment, option
 from crawler_dedup.signing.text import Text
 
 _STEP = 0x9E3779B97F4A7C15
@@ -136,9 +136,9 @@ class MinHash(ValueScheme):
         return np.arange(len(bands), dtype=np.uint64) << np.uint64(32) | bands
 
     def agree(self, new: bytes, kept: bytes) -> Agreement | None:
-        return self.shares(new, kept).agree(self.threshold, self.coverage)
+        return self.shares(new, kept).if_at_least(self.threshold, self.coverage)
 
-    def shares(self, new: bytes, kept: bytes) -> Shares:
+    def shares(self, new: bytes, kept: bytes) -> Agreement:
         new_size, kept_size = (_SIZE.unpack(value[: _SIZE.size].ljust(_SIZE.size, b"\0"))[0] for value in (new, kept))
         resemblance = estimate_resemblance(*(np.frombuffer(value[-BINS:], dtype=np.uint8) for value in (new, kept)))
-        return Shares(resemblance, containment(resemblance, new_size, kept_size))
+        return Agreement(resemblance=resemblance, coverage=containment(resemblance, new_size, kept_size))

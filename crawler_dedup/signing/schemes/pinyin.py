@@ -24,7 +24,7 @@ from crawler_dedup.hashes import Numbers, mix_bits, sort_distinct
 from crawler_dedup.signedpage import Signature
 from crawler_dedup.signing.initials import LETTERS, find_initials
 from crawler_dedup.signing.schemes.featured import LexicalScheme
-from crawler_dedup.signing.schemes.scheme import Agreement, Shares, ValueScheme, option
+from crawler_dedup.signing.schemes.scheme import Agreement, ValueScheme, option
 from crawler_dedup.signing.schemes.winnowing import Pieces, Positions
 from crawler_dedup.signing.text import Text
 
@@ -123,15 +123,6 @@ class Layout:
         return vectors
 
 
-class _SortedVectors(NamedTuple):
-    """Vectors sorted by one part: the part, their places before sorting, the rotated vectors, and the bits of the part."""
-
-    part: _Part
-    order: Positions
-    rotated: Numbers
-    leading: Numbers
-
-
 class VectorIndex:
     """An index of the distinct vectors of a text, ascending, for comparison with those of many pages.
 
@@ -140,12 +131,12 @@ class VectorIndex:
 
     def __init__(self, layout: Layout, vectors: Numbers, apart: int) -> None:
         self._layout, self._vectors, self._apart = layout, vectors, apart
-        self._sorted = [self._sort_by(part) for part in layout.parts]
-
-    def _sort_by(self, part: _Part) -> _SortedVectors:
-        rotated = self._layout.rotate(self._vectors, part)
-        order = np.argsort(rotated, kind="stable")
-        return _SortedVectors(part, order, rotated[order], rotated[order] >> np.uint64(part.below))
+        # For each part, the places of the vectors in the order of this part, and the rotated vectors in that order.
+        self._sorted: list[tuple[_Part, Positions, Numbers]] = []
+        for part in layout.parts:
+            rotated = layout.rotate(vectors, part)
+            order = np.argsort(rotated, kind="stable")
+            self._sorted.append((part, order, rotated[order]))
 
     def partners(self, theirs: Numbers) -> tuple[Positions, Positions]:
         """Return the pairs of matching vectors, as places in the indexed vectors and in *theirs* (ascending and distinct).
@@ -153,23 +144,22 @@ class VectorIndex:
         Their number is bounded: a few times the length of *theirs*, or a few hundred thousand.
         """
         count = max(1, len(self._vectors))
-        pairs = sort_distinct(np.concatenate([self._with_equal_part(ours, theirs) for ours in self._sorted]))
+        pairs = sort_distinct(np.concatenate([self._with_equal_part(*ours, theirs) for ours in self._sorted]))
         return pairs % count, pairs // count
 
-    def _with_equal_part(self, ours: _SortedVectors, theirs: Numbers) -> Positions:
+    def _with_equal_part(self, part: _Part, order: Positions, rotated: Numbers, theirs: Numbers) -> Positions:
         """Return the matching pairs that have this part in common; of too many, those whose other bits are nearest.
 
         Each pair is one number: the place in *theirs* times the number of indexed vectors, plus the place among these.
         """
-        asked = self._layout.rotate(theirs, ours.part)
-        leading = asked >> np.uint64(ours.part.below)
-        left, right = (np.searchsorted(ours.leading, leading, side) for side in ("left", "right"))
+        asked, below = self._layout.rotate(theirs, part), np.uint64(part.below)
+        left, right = (np.searchsorted(rotated >> below, asked >> below, side) for side in ("left", "right"))
         most = max(LEAST_PAIRS, MAX_PAIRS // max(1, len(theirs)))
         times = np.minimum(right - left, most)
-        first = (np.searchsorted(ours.rotated, asked) - most // 2).clip(left, right - times)
+        first = (np.searchsorted(rotated, asked) - most // 2).clip(left, right - times)
         of_theirs = np.repeat(np.arange(len(theirs)), times)
         before = np.cumsum(times) - times
-        of_ours = ours.order[np.repeat(first - before, times) + np.arange(len(of_theirs))]
+        of_ours = order[np.repeat(first - before, times) + np.arange(len(of_theirs))]
         is_near = self._layout.differences(self._vectors[of_ours], theirs[of_theirs]) <= self._apart
         return of_theirs[is_near] * len(self._vectors) + of_ours[is_near]
 
@@ -257,9 +247,8 @@ class Pinyin(LexicalScheme, ValueScheme):
     @cached_property
     def _expected(self) -> bytes:
         """Expected number of letters of each class in a window, by the lexicon: one byte for each class."""
-        sums = np.bincount(
-            self._class_of, self.loaded_lexicon.initial_counts.astype(np.float64), minlength=self.classes
-        )
+        counts = self.loaded_lexicon.initial_counts.astype(np.float64)
+        sums = np.bincount(self._class_of, counts, minlength=self.classes)
         share = sums / max(1.0, float(sums.sum()))
         return np.rint(self.window * share).clip(0, 255).astype(np.uint8).tobytes()
 
@@ -269,8 +258,7 @@ class Pinyin(LexicalScheme, ValueScheme):
 
     def classes_of(self, plain: str) -> Classes:
         """Return the class of each letter of a normalised text."""
-        classes: Classes = self._class_of[find_initials(plain)]
-        return classes
+        return np.take(self._class_of, find_initials(plain))
 
     def pack(self, classes: Classes) -> bytes:
         """Pack the classes of a text together with the expected numbers, so that reading a value needs no lexicon."""
@@ -326,13 +314,15 @@ class Pinyin(LexicalScheme, ValueScheme):
     # Agreement
 
     def agree(self, new: bytes, kept: bytes) -> Agreement | None:
-        shares = self.shares(new, kept)
-        return Shares(min(shares), shares.coverage).agreement if shares.agree(self.resemblance, self.coverage) else None
+        resemblance, coverage = _shares(self, new, kept)
+        agreement = Agreement(resemblance=min(resemblance, coverage), coverage=coverage)
+        return agreement if resemblance >= self.resemblance and coverage >= self.coverage else None
 
-    def shares(self, new: bytes, kept: bytes) -> Shares:
+    def shares(self, new: bytes, kept: bytes) -> Agreement:
         """Return the share of the kept text's windows that the new text has, and the share of the new text's letters that
         lie in windows of the kept text."""
-        return _shares(self, new, kept)
+        resemblance, coverage = _shares(self, new, kept)
+        return Agreement(resemblance=resemblance, coverage=coverage)
 
 
 class _NewText:
@@ -369,11 +359,10 @@ _prepare = lru_cache(maxsize=1)(_NewText)
 
 
 @lru_cache(maxsize=8)
-def _shares(scheme: Pinyin, new: bytes, kept: bytes) -> Shares:
+def _shares(scheme: Pinyin, new: bytes, kept: bytes) -> tuple[float, float]:
     """Return the shares of two texts. The result is cached, because many pages may have the same signature."""
     ours, stored = _prepare(scheme, new), scheme.pieces_of_page(kept)
     theirs, times = np.unique(stored.numbers, return_counts=True)
     new_places, kept_places = ours.index.partners(theirs)
-    return Shares(
-        float(times[sort_distinct(kept_places)].sum() / len(stored.starts)), ours.cover(sort_distinct(new_places))
-    )
+    resemblance = float(times[sort_distinct(kept_places)].sum() / len(stored.starts))
+    return resemblance, ours.cover(sort_distinct(new_places))

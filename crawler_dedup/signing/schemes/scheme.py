@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, fields
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from xxhash import xxh3_64_intdigest
@@ -35,21 +36,10 @@ class Agreement:
     resemblance: float | None = None
     coverage: float | None = None
 
-
-class Shares(NamedTuple):
-    """|A∩B| / |A∪B| and |A∩B| / |A| of what a scheme compares of a new text A and a kept text B, 0 to 1."""
-
-    resemblance: float
-    coverage: float
-
-    @property
-    def agreement(self) -> Agreement:
-        """The shares as the agreement of two texts that agree."""
-        return Agreement(resemblance=self.resemblance, coverage=self.coverage)
-
-    def agree(self, resemblance: float, coverage: float) -> Agreement | None:
-        """Return the agreement if the shares reach these values, else ``None``."""
-        return self.agreement if self.resemblance >= resemblance and self.coverage >= coverage else None
+    def if_at_least(self, resemblance: float, coverage: float) -> Agreement | None:
+        """Return the agreement if it reaches these values, else ``None``."""
+        is_enough = (self.resemblance or 0) >= resemblance and (self.coverage or 0) >= coverage
+        return self if is_enough else None
 
 
 def containment(estimate: float, size: int, other: int) -> float:
@@ -60,10 +50,10 @@ def containment(estimate: float, size: int, other: int) -> float:
     return common / size
 
 
-def share_members(ours: Numbers, theirs: Numbers) -> Shares:
-    """Return the shares of two sets, given ascending and distinct, neither of them empty."""
+def compare_members(ours: Numbers, theirs: Numbers) -> Agreement:
+    """Compare two sets, given ascending and distinct, neither of them empty."""
     common = len(np.intersect1d(ours, theirs, assume_unique=True))
-    return Shares(common / (len(ours) + len(theirs) - common), common / len(ours))
+    return Agreement(resemblance=common / (len(ours) + len(theirs) - common), coverage=common / len(ours))
 
 
 PATH = "a path without spaces"
@@ -228,9 +218,9 @@ class ValueScheme(Scheme):
     def agree(self, new: bytes, kept: bytes) -> Agreement | None:
         """Compare as :meth:`compare` does, for two values that are not empty."""
 
-    def shares(self, new: bytes, kept: bytes) -> Shares | None:  # noqa: ARG002  (for schemes that measure them)
-        """Return the shares of two values that are not empty, even if they do not agree; ``None`` if there is no measure."""
-        return None
+    def shares(self, new: bytes, kept: bytes) -> Agreement | None:
+        """Compare two values that are not empty, even if they do not agree; ``None`` if there is no measure for these."""
+        return self.agree(new, kept)
 
     def sign(self, text: Text) -> Signature:
         value = self.value(text)
@@ -246,18 +236,13 @@ class ValueScheme(Scheme):
         numbers, hits = np.unique(filed, return_counts=True)
         enough = hits >= (self.least_hits(signature.value) if signature.value else 1)
         numbers, hits = numbers[enough], hits[enough]
-        ranked: list[int] = numbers[np.argsort(-hits, kind="stable")].tolist()
-        return ranked
+        return [*numbers[np.argsort(-hits, kind="stable")].tolist()]
 
     def compare(self, new: Signature, kept: Signature) -> Agreement | None:
         return self._of_values(self.agree, new, kept)
 
     def measure(self, new: Signature, kept: Signature) -> Agreement | None:
-        return self._of_values(self._measure_values, new, kept)
-
-    def _measure_values(self, new: bytes, kept: bytes) -> Agreement | None:
-        shares = self.shares(new, kept)
-        return self.agree(new, kept) if shares is None else shares.agreement
+        return self._of_values(self.shares, new, kept)
 
     @staticmethod
     def _of_values(
@@ -267,35 +252,24 @@ class ValueScheme(Scheme):
             return Agreement(resemblance=1.0, coverage=1.0) if new == kept else None
         if any(signed.number != xxh3_64_intdigest(signed.value) for signed in (new, kept)):
             return None  # a damaged record agrees with nothing
-        try:
+        with suppress(ValueError):  # a forged record agrees with nothing either
             return compare(new.value, kept.value)
-        except ValueError:  # a forged record agrees with nothing either
-            return None
+        return None
 
     @staticmethod
     def _distinct(signature: Signature, keys_of: Callable[[bytes], Numbers]) -> Sequence[int]:
         if not signature.value:
             return [signature.number]
-        try:
-            keys: list[int] = sort_distinct(keys_of(signature.value)).tolist()
-        except ValueError:
-            return []
-        return keys
+        with suppress(ValueError):
+            return [*sort_distinct(keys_of(signature.value)).tolist()]
+        return []
 
 
 def _read(scheme: str, name: str, value: str, default: Any, allowed: str) -> Any:
     """Return *value* converted to the type of *default*, if it is *allowed*."""
-    try:
+    low, _, high = allowed.partition(" to ")
+    with suppress(ValueError):
         read = type(default)(value)
-        if allowed == PATH:
-            fits = True
-        elif " to " in allowed:
-            low, high = map(float, allowed.split(" to "))
-            fits = low <= read <= high
-        else:
-            fits = str(read) in allowed.split("|")
-    except ValueError:
-        fits = False
-    if not fits:
-        raise ConfigError(f"{name}={value} is not allowed; the scheme {scheme} takes {name} = {allowed}.")
-    return read
+        if allowed == PATH or (float(low) <= read <= float(high) if high else str(read) in allowed.split("|")):
+            return read
+    raise ConfigError(f"{name}={value} is not allowed; the scheme {scheme} takes {name} = {allowed}.")

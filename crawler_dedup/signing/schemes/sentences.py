@@ -18,7 +18,7 @@ import numpy as np
 
 from crawler_dedup.hashes import Numbers, mix_bits, sort_distinct
 from crawler_dedup.signing.features import normalise, split_units
-from crawler_dedup.signing.schemes.scheme import Agreement, Shares, ValueScheme, option, share_members
+from crawler_dedup.signing.schemes.scheme import Agreement, ValueScheme, compare_members, option
 from crawler_dedup.signing.text import Text, hash_words
 
 _STOP = re.compile(r"[。！？!?…\n]+|\.(?=\s|$)")
@@ -62,26 +62,20 @@ class Sentences(ValueScheme):
         return np.frombuffer(value[_SIZE.size :], dtype="<u8")
 
     def least_hits(self, value: bytes) -> int:
-        return self._needed(len(self.keys_of(value)))
-
-    def _needed(self, digests: int) -> int:
-        return max(1, ceil(self.least * digests))
+        return max(1, ceil(self.least * len(self.keys_of(value))))
 
     def agree(self, new: bytes, kept: bytes) -> Agreement | None:
-        ours, theirs = self.keys_of(new), self.keys_of(kept)
-        shares = share_members(ours, theirs)
-        if round(shares.coverage * len(ours)) < self._needed(len(ours)) or _size(new) > self.longer * _size(kept):
-            return None
-        return shares.agreement
+        common = len(np.intersect1d(self.keys_of(new), self.keys_of(kept), assume_unique=True))
+        is_enough = common >= self.least_hits(new) and _size(new) <= self.longer * _size(kept)
+        return self.shares(new, kept) if is_enough else None
 
-    def shares(self, new: bytes, kept: bytes) -> Shares:
-        return share_members(self.keys_of(new), self.keys_of(kept))
+    def shares(self, new: bytes, kept: bytes) -> Agreement:
+        return compare_members(self.keys_of(new), self.keys_of(kept))
 
 
 def _size(value: bytes) -> int:
     """Return the number of words in the text (characters, in scripts without spaces)."""
-    size: int = _SIZE.unpack(value[: _SIZE.size])[0]
-    return size
+    return int(_SIZE.unpack(value[: _SIZE.size])[0])
 
 
 def _longest(text: Text) -> Numbers:

@@ -20,7 +20,7 @@ from crawler_dedup.errors import ConfigError
 from crawler_dedup.hashes import Numbers, mix_bits, sort_distinct
 from crawler_dedup.signing.lexicon import SHINGLE_WIDTH
 from crawler_dedup.signing.schemes.featured import LexicalScheme
-from crawler_dedup.signing.schemes.scheme import Agreement, Shares, ValueScheme, containment, option
+from crawler_dedup.signing.schemes.scheme import Agreement, ValueScheme, containment, option
 from crawler_dedup.signing.tables import GENERAL
 from crawler_dedup.signing.text import Text
 
@@ -140,9 +140,9 @@ class Shingling(LexicalScheme, ValueScheme):
         return 2
 
     def agree(self, new: bytes, kept: bytes) -> Agreement | None:
-        return self.shares(new, kept).agree(self.threshold or _THRESHOLDS[self.lookup], self.coverage)
+        return self.shares(new, kept).if_at_least(self.threshold or _THRESHOLDS[self.lookup], self.coverage)
 
-    def shares(self, new: bytes, kept: bytes) -> Shares:
+    def shares(self, new: bytes, kept: bytes) -> Agreement:
         return _estimate_shares(_unpack(new), _unpack(kept))
 
 
@@ -156,7 +156,7 @@ def _minima(shingles: Numbers) -> Numbers:
     return least
 
 
-def _estimate_shares(new: _Sketch, kept: _Sketch) -> Shares:
+def _estimate_shares(new: _Sketch, kept: _Sketch) -> Agreement:
     """Estimate resemblance and containment.
 
     MIN_s (Broder 1997, §4): the share of the s smallest fingerprints of both texts together that is in both. MOD_m: the
@@ -170,10 +170,11 @@ def _estimate_shares(new: _Sketch, kept: _Sketch) -> Shares:
     union = len(ours) + len(theirs) - common
     resemblance = common / union if union >= _ENOUGH and len(ours) else _resemblance_of_smallest(new, kept)
     known = _union(ours, _known_smallest(new, kept))
-    if len(known) < _LEAST_KNOWN:
-        return Shares(resemblance, containment(resemblance, new.size, kept.size))
-    covered = len(np.intersect1d(known, _union(theirs, kept.smallest), assume_unique=True)) / len(known)
-    return Shares(resemblance, min(covered, kept.size / max(1, new.size)))  # no more than the kept text has
+    coverage = containment(resemblance, new.size, kept.size)
+    if len(known) >= _LEAST_KNOWN:
+        covered = len(np.intersect1d(known, _union(theirs, kept.smallest), assume_unique=True)) / len(known)
+        coverage = min(covered, kept.size / max(1, new.size))  # no more than the kept text has
+    return Agreement(resemblance=resemblance, coverage=coverage)
 
 
 def _union(ours: Numbers, theirs: Numbers) -> Numbers:
@@ -182,9 +183,8 @@ def _union(ours: Numbers, theirs: Numbers) -> Numbers:
 
 def _resemblance_of_smallest(new: _Sketch, kept: _Sketch) -> float:
     together = _union(new.smallest, kept.smallest)[:SMALLEST]
-    in_both = np.intersect1d(
-        np.intersect1d(new.smallest, kept.smallest, assume_unique=True), together, assume_unique=True
-    )
+    common = np.intersect1d(new.smallest, kept.smallest, assume_unique=True)
+    in_both = np.intersect1d(common, together, assume_unique=True)
     return len(in_both) / max(len(together), 1)
 
 

@@ -22,7 +22,7 @@ from crawler_dedup.config import Config
 from crawler_dedup.errors import ConfigError
 from crawler_dedup.hashes import Numbers, mix_bits, sort_distinct
 from crawler_dedup.signing.characters import WIDE, code_points
-from crawler_dedup.signing.schemes.scheme import Agreement, Shares, ValueScheme, option, share_members
+from crawler_dedup.signing.schemes.scheme import Agreement, ValueScheme, compare_members, option
 from crawler_dedup.signing.text import Text, hash_runs
 
 Positions = NDArray[np.int64]
@@ -114,11 +114,10 @@ class Winnowing(ValueScheme):
         return max(1, int(self.coverage / 2 * len(self.probes_of(value))))
 
     def agree(self, new: bytes, kept: bytes) -> Agreement | None:
-        ours, theirs = sort_distinct(self.keys_of(new)), sort_distinct(self.keys_of(kept))
-        return share_members(ours, theirs).agree(self.resemblance, self.coverage)
+        return self.shares(new, kept).if_at_least(self.resemblance, self.coverage)
 
-    def shares(self, new: bytes, kept: bytes) -> Shares:
-        return share_members(sort_distinct(self.keys_of(new)), sort_distinct(self.keys_of(kept)))
+    def shares(self, new: bytes, kept: bytes) -> Agreement:
+        return compare_members(sort_distinct(self.keys_of(new)), sort_distinct(self.keys_of(kept)))
 
 
 def choose_runs(letters: Numbers, width: int, window: int) -> Pieces:
@@ -139,9 +138,8 @@ def choose_runs(letters: Numbers, width: int, window: int) -> Pieces:
         # Of equal hashes the last place makes the smallest number.
         ranked = hashes & ~_LOW_PLACE | _LOW_PLACE - np.arange(len(hashes), dtype=np.uint64)
         least = _sliding_minimum(ranked, window)
-        places = (_LOW_PLACE - (least[np.flatnonzero(np.diff(least, prepend=~least[:1]))] & _LOW_PLACE)).astype(
-            np.int64
-        )
+        chosen = least[np.flatnonzero(np.diff(least, prepend=~least[:1]))]
+        places = (_LOW_PLACE - (chosen & _LOW_PLACE)).astype(np.int64)
         parts.append(Pieces(places + first, hashes[places] >> _GAP_BITS))
     starts, first_of = np.unique(np.concatenate([part.starts for part in parts]), return_index=True)
     return _without_repeats(Pieces(starts, np.concatenate([part.numbers for part in parts])[first_of]), window)
@@ -175,8 +173,7 @@ def _letters_of(characters: str) -> Numbers:
 
 def count_letters(codes: NDArray[np.uint32]) -> Positions:
     """Return the number of letters that each character counts as."""
-    counts: Positions = _letters_by_code()[np.minimum(codes, _WIDE_END)]
-    return counts
+    return np.take(_letters_by_code(), np.minimum(codes, _WIDE_END))
 
 
 @cache

@@ -5,32 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tests.support.families.cases import Case, Family, duplicate, new, part_and_whole
-from tests.support.families.pages import Page, Site, link, links, p, pager, table, teaser, ul
+from tests.support.families.pages import Page, Site, link, links, p, pager, sites, table, teaser, ul
 from tests.support.families.prose import heading, paragraph, paragraphs
 
 _POSTS = {slug: (heading(slug), paragraph(slug, 1)) for slug in ("snail", "well", "quince", "fog", "gate", "frost")}
-_SIDE = links("Recent", **{f"post_{slug}": title for slug, (title, _) in _POSTS.items()}) + links(
-    "Months", **{"2024_05": "May 2024", "2024_06": "June 2024", "2024_07": "July 2024"}
-)
-BLOG = Site(
-    "hedge.example",
-    "Hedge and Ditch",
-    ("Home", "Garden", "Animals", "House", "About"),
-    side=_SIDE,
-    footer="Notes from a smallholding.",
-)
-MIRROR = replace(
-    BLOG, host="mirror.ditch.example", name="Ditch Notes", side=links("Friends", f_1="Mill diary", f_2="Low tide")
-)
-RIJI = Site(
-    "www.tianjian.example",
-    "田间日记",
-    ("首页", "菜园", "动物", "老屋", "关于"),
-    side=links("最近", p_1="蜗牛与割草机", p_2="井有多深", p_3="窗台上的木瓜")
-    + links("月份", **{"2024_05": "五月", "2024_06": "六月"}),
-    footer="记一块小农场。",
-    lang="zh",
-)
+BLOG, RIJI, MIRROR = sites("archives")
+BLOG = replace(BLOG, side=links("Recent", **{f"post_{slug}": title for slug, (title, _) in _POSTS.items()}) + BLOG.side)
 
 _LONG = paragraphs("long", 4)
 _LONG_TITLE = "The ditch that moved"

@@ -3,35 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from tests.support.families.cases import Case, Family, duplicate, new, part_and_whole
-from tests.support.families.pages import Page, Site, h2, link, links, p, teaser, ul
+from tests.support.families.pages import Page, h2, link, links, p, sites, teaser, ul
 from tests.support.families.prose import heading, paragraph, paragraphs
 
-_HOUSE = paragraph("house", 3)
-CINEMA = Site(
-    "kino.lantern.example",
-    "The Lantern",
-    ("Programme", "Films", "Festival", "School shows", "Bar", "Friends"),
-    side=f"<section><h3>The house</h3><p>{_HOUSE}</p></section>"
-    + links("Next", f_1="Silent Monday", f_2="Short films from Baku"),
-    footer="The Lantern, a cinema owned by its visitors. Box office by telephone from five o'clock.",
-)
-YOGA = Site(
-    "hall.example",
-    "Parish Hall",
-    ("Diary", "Courses", "Hire", "History", "Contact"),
-    side=links("This week", d_1="Chess", d_2="Repair café", d_3="Choir"),
-    footer="Parish Hall, Church Street.",
-)
-JIANGTANG = Site(
-    "jiang.example",
-    "江边讲堂",
-    ("日程", "讲座", "展览", "回放", "联系"),
-    side=links("本周", d_1="棋会", d_2="修理日"),
-    footer="江边讲堂，入场免费，座位有限。",
-    lang="zh",
-)
+CINEMA, YOGA, JIANGTANG = sites("calendars")
+CINEMA = replace(CINEMA, side=f"<section><h3>The house</h3><p>{paragraph('house', 3)}</p></section>{CINEMA.side}")
 
 _FILM = paragraphs("film", 2)
 _OTHER_FILM = (paragraph("other film", 3),)

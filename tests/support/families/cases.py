@@ -62,10 +62,7 @@ def not_duplicate(name: str, kept: Page | tuple[Page, ...], new: Page, why: str)
 
 def part_and_whole(name: str, part: Page, whole: Page, why: str) -> tuple[Case, Case]:
     """Return two cases: the part is a duplicate of the whole, and the whole is not a duplicate of the part."""
-    return (
-        duplicate(f"{name}, the part last", whole, part, why),
-        new(f"{name}, the whole last", part, whole, why),
-    )
+    return (duplicate(f"{name}, the part last", whole, part, why), new(f"{name}, the whole last", part, whole, why))
 
 
 def _several(kept: Page | tuple[Page, ...]) -> tuple[Page, ...]:

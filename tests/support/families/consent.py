@@ -3,53 +3,13 @@
 from __future__ import annotations
 
 from tests.support.families.cases import Case, Family, duplicate, new, not_duplicate
-from tests.support.families.pages import Page, Site, links, p
-from tests.support.families.prose import heading, paragraph, paragraphs
+from tests.support.families.pages import Page, p, sites
+from tests.support.families.prose import heading, paragraph, paragraphs, read_text
 
-_NOTICE = (
-    "We and our 147 partners store information on your device, such as cookies and identifiers, and process personal "
-    "data in order to show you advertisements and articles that suit you, to measure how they are used, to learn what "
-    "our readers have in common, and to improve our products. With your permission we may use precise geolocation and "
-    "identification by scanning the device.",
-    "You may accept this, refuse it, or look at the details and change your preferences before you go on. Some "
-    "processing does not need your consent, but you have a right to object to it. Your choice holds for this site only. "
-    "You can change your mind at any time by coming back here or by opening the privacy policy at the end of every "
-    "page.",
-    "Strictly necessary: the site does not work without these. Statistics: they help us to understand how readers move "
-    "from page to page. Personalisation: they remember what you have read, so that you are not shown it again. "
-    "Marketing: they follow you to other sites and tell advertisers what you might want to buy. Social media: they let "
-    "you share what you like.",
-    "If you are under 16 years old and wish to give consent to optional services, you must ask your legal guardians for "
-    "permission. Data may be processed in countries without an adequate level of protection, where authorities can read "
-    "them for purposes of control and surveillance, possibly without any legal remedy. There is no obligation to "
-    "consent.",
-)
-_NOTICE_DE = (
-    "Wir und unsere 147 Partner speichern Informationen auf Ihrem Gerät, etwa Cookies und Kennungen, und verarbeiten "
-    "personenbezogene Daten, um Ihnen passende Anzeigen und Artikel zu zeigen, deren Nutzung zu messen, Erkenntnisse "
-    "über unsere Leserinnen und Leser zu gewinnen und unsere Angebote zu verbessern. Mit Ihrer Erlaubnis nutzen wir "
-    "genaue Standortdaten.",
-    "Sie können zustimmen, ablehnen oder Einzelheiten ansehen und Ihre Auswahl ändern, bevor Sie fortfahren. Manche "
-    "Verarbeitung braucht keine Zustimmung, doch Sie dürfen widersprechen. Ihre Auswahl gilt nur für diese Seite und "
-    "lässt sich jederzeit am Ende jeder Seite widerrufen. Wer unter 16 Jahre alt ist, muss die Erziehungsberechtigten "
-    "um Erlaubnis bitten.",
-)
+_NOTICE = read_text("consent").splitlines()
+_NOTICE_DE = read_text("consent in German").splitlines()
 _NOTICE_ZH = paragraphs("notice zh", 2, "zh")
-PAPER = Site(
-    "www.evening.example",
-    "Evening Lantern",
-    ("News", "City", "Sport", "Stage", "Jobs"),
-    side=links("Read now", n_1="Trams to the hospital", n_2="Swimmers at dawn", n_3="Who feeds the swans?"),
-    footer="Evening Lantern. Privacy policy, imprint and terms.",
-)
-WANBAO = Site(
-    "www.wanbao.example",
-    "晚灯报",
-    ("新闻", "城事", "体育", "舞台"),
-    side=links("正在看", n_1="电车通到医院", n_2="清晨的泳者"),
-    footer="晚灯报。隐私政策与使用条款。",
-    lang="zh",
-)
+PAPER, WANBAO = sites("consent")
 
 
 def _wall(*paragraphs: str, heading: str = "Your privacy") -> str:

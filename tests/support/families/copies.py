@@ -5,67 +5,22 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tests.support.families.cases import Case, Family, duplicate, new, not_duplicate, part_and_whole
-from tests.support.families.pages import Page, Site, link, links, other_pages, p, ul
-from tests.support.families.prose import heading, paragraphs
+from tests.support.families.pages import Page, link, other_pages, p, sites, ul
+from tests.support.families.prose import heading, paragraphs, read_text
 
-PRESS = Site(
-    "www.elmpress.example",
-    "Elm Street Press",
-    ("Books", "Authors", "Events", "Manuscripts", "Contact"),
-    side=links("New", b_1="A guide to puddles", b_2="Letters from the lock"),
-    footer="Elm Street Press prints eight books a year.",
-)
+PRESS, OLD, SHIGE, SHIGE_COPY = sites("copies")
 BARE = replace(PRESS, host="elmpress.example")
-OLD = replace(
-    PRESS,
-    name="Oldhost",
-    host="elm.oldhost.example",
-    menu=("Start", "Catalogue", "Imprint"),
-    side="",
-    footer="Hosted for free.",
-)
-SHIGE = Site(
-    "www.duanshi.example",
-    "短诗抄",
-    ("诗", "人", "信"),
-    side=links("新抄", s_1="雨夜", s_2="过江"),
-    footer="抄诗的人不收稿费。",
-    lang="zh",
-)
-SHIGE_COPY = replace(SHIGE, host="shi.jiumeng.example", menu=("目录", "留言"), side="", footer="旧梦空间")
 
 _NOTES = paragraphs("notes", 2)
 _HISTORY = paragraphs("history", 2)
-_SINCE = (
-    "Since 2019 a museum of fires has asked for it every spring, and every spring the counter looked bare without it."
-)
-_SHORT = (
-    "The reading on Thursday takes place in the garden, weather permitting. Doors open at seven, and the author will "
-    "sign copies of her new book afterwards. Chairs are scarce, so please bring a blanket. Dogs are welcome if they do "
-    "not bark at verses."
-)
+_SINCE = read_text("since 2019")
+_SHORT = read_text("reading")
 _SHORT_CORRECTED = _SHORT.replace("scarce", "few")
 _SHORT_MOVED = _SHORT.replace("in the garden, weather permitting", "in the chapel, since rain is forecast").replace(
     "seven", "eight"
 )
-_POEM = "<br>".join(
-    [
-        "The ladder leans against the plum",
-        "all summer, though the plums are gone;",
-        "somebody will be coming down",
-        "when everyone has given up",
-        "and ask us what the year was for.",
-    ]
-)
-_POEM_2 = "<br>".join(
-    [
-        "I counted steps from door to well,",
-        "eleven dry and twelve in rain;",
-        "the bucket does not care for sums,",
-        "it brings the same round piece of sky",
-        "and spills the half of it again.",
-    ]
-)
+_POEM = "<br>".join(read_text("ladder").splitlines())
+_POEM_2 = "<br>".join(read_text("well").splitlines())
 _START = (
     p(
         "Eight books a year, printed slowly, on a press that is older than all of us together. Come in, the door "
@@ -73,8 +28,8 @@ _START = (
     ),
     ul(*[link(f"/b/{number}", heading(f"book {number}")) for number in range(8)]),
 )
-_ZH_POEM = "<br>".join(["雨停在伞的上面", "没有人走过去", "桥把河水数了一遍", "少了一盏灯"])
-_ZH_POEM_2 = "<br>".join(["我把钥匙种在门口", "春天长出一把锁", "邻居来问有没有多的", "我说还没有开花"])
+_ZH_POEM = "<br>".join(read_text("rain").splitlines())
+_ZH_POEM_2 = "<br>".join(read_text("key").splitlines())
 _ZH_LETTER = paragraphs("letter", 2, "zh")
 
 

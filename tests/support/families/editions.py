@@ -3,34 +3,15 @@
 from __future__ import annotations
 
 from tests.support.families.cases import Case, Family, duplicate, new, part_and_whole
-from tests.support.families.pages import Page, Site, h2, link, links, other_pages, p, pager, post, ul
-from tests.support.families.prose import paragraph, paragraphs
+from tests.support.families.pages import Page, h2, link, other_pages, p, pager, read_posts, sites, ul
+from tests.support.families.prose import paragraph, paragraphs, read_text
 
-TRAIL = Site(
-    "www.trailnotes.example",
-    "Trail Notes",
-    ("Walks", "Gear", "Food", "Huts", "Maps", "Letters", "About us"),
-    side=links("Walks of the month", w_1="Along the salt canal", w_2="Three huts in a day", w_3="A ridge for children"),
-    footer="Trail Notes is written by walkers. Distances are measured with a wheel.",
-)
-MOBILE = Site("m.trailnotes.example", "Trail Notes", ("Menu", "Search"), footer="Show the full site")
-LUYOU = Site(
-    "www.shanlu.example",
-    "山路笔记",
-    ("路线", "装备", "营地", "问答", "关于"),
-    side=links("本月路线", w_1="盐道旧径", w_2="一日三营"),
-    footer="山路笔记由走路的人写成。",
-    lang="zh",
-)
-LUYOU_MOBILE = Site("m.shanlu.example", "山路笔记", ("菜单", "搜索"), footer="电脑版", lang="zh")
+TRAIL, MOBILE, LUYOU, LUYOU_MOBILE = sites("editions")
 
 _WALK = paragraphs("walk", 4)
 _TITLE = "The hollow cairn above Slate Bay"
 _NOTE_TITLE = "The footbridge at Low Mill is closed"
-_NOTE = (
-    "The footbridge at Low Mill has lost two planks and is closed until the parish finds a carpenter. Walkers on the "
-    "river path turn off at the chapel and cross by the road, which adds a quarter of an hour."
-)
+_NOTE = read_text("footbridge")
 _STORY = paragraphs("story", 2)
 _RECIPE = (
     ul(
@@ -44,19 +25,7 @@ _RECIPE = (
     p(paragraph("recipe", 3)),
 )
 _OTHER_WALK = paragraphs("other walk", 2)
-_COMMENTS = (
-    post(
-        "Ravi",
-        "2 July",
-        "Edwin is my uncle. He took the train from Carlisle every year, and he missed 2001, when the hills were "
-        "closed.",
-    ),
-    post(
-        "Gwen",
-        "9 July",
-        "The yellow marks on the blocks have been painted over in red this spring. Soup is now on Saturdays as well.",
-    ),
-)
+_COMMENTS = read_posts("letters about a walk")
 _ZH_TITLE = "石板湾上的空心石堆"
 _ZH_WALK = paragraphs("walk", 3, "zh")
 

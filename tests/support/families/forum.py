@@ -2,27 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from tests.support.families.cases import Case, Family, duplicate, new, part_and_whole
-from tests.support.families.pages import Page, Site, link, links, pager, post, ul
+from tests.support.families.pages import Page, link, pager, post, read_posts, sites, ul
 from tests.support.families.prose import heading, paragraph
 
-_RULES = paragraph("rules", 3)
-LOOM = Site(
-    "forum.loom.example",
-    "Loom and Shuttle",
-    ("Boards", "Beginners", "Looms", "Yarn", "Market", "Members", "Help"),
-    side=links("Latest threads", t_901="Felting by accident", t_902="Who sells reeds?", t_903="Meeting in Leeds")
-    + f"<section><h3>House rules</h3><p>{_RULES}</p></section>",
-    footer="Powered by a small server in a cupboard. All times are UTC.",
-)
-ZHIBO = Site(
-    "bbs.chahu.example",
-    "茶壶论坛",
-    ("版块", "新手", "紫砂", "茶叶", "交易", "会员", "帮助"),
-    side=links("最新主题", t_901="开壶要不要煮", t_902="谁有便宜的盖碗", t_903="周末茶会报名"),
-    footer="本站内容由会员发布，不代表论坛立场。",
-    lang="zh",
-)
+LOOM, ZHIBO = sites("forum")
+LOOM = replace(LOOM, side=f"{LOOM.side}<section><h3>House rules</h3><p>{paragraph('rules', 3)}</p></section>")
 
 _QUESTION = post("Marta", "3 May 2024, 09:12", paragraph("question", 3))
 _ANSWERS = (
@@ -60,25 +47,8 @@ _LOST = (
 
 _ZH_TITLE = "新买的壶漏水怎么办"
 _ZH_QUESTION = post("听雨", "2024-05-03 09:12", paragraph("question", 3, "zh"))
-_ZH_ANSWERS = (
-    post(
-        "老陶",
-        "2024-05-03 12:30",
-        "先把壶装满水，按住气孔倒。水流停得住，说明口盖没有问题，多半是壶嘴比壶口低了一点，装到八分满就不会漏。",
-    ),
-    post("听雨", "2024-05-04 08:01", "试过了，按住气孔水马上就停。原来是我每次都装得太满，惭愧。"),
-    post("小石", "2024-05-05 20:15", "我那把也是这样，后来换了一个矮一点的公道杯，角度小了就再也没有湿过桌布。"),
-)
-_ZH_SECOND = (
-    post(
-        "阿满", "2024-06-01 10:00", "请问修过口的壶还能不能收？摊主说只磨了一圈，可是盖子转起来声音发涩，心里没有底。"
-    ),
-    post(
-        "老陶",
-        "2024-06-01 11:21",
-        "磨过口的壶留着自己喝没有关系，买来收藏就算了。声音发涩是砂粒没有洗干净，用软布蘸茶水慢慢转几天会好。",
-    ),
-)
+_ZH_ANSWERS = read_posts("answers about a pot")
+_ZH_SECOND = read_posts("repaired pots")
 
 
 def _zh_thread(path: str, *posts: str) -> Page:

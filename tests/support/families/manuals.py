@@ -3,33 +3,11 @@
 from __future__ import annotations
 
 from tests.support.families.cases import Case, Family, duplicate, new, part_and_whole
-from tests.support.families.pages import Page, Site, h2, link, links, p, table, ul
+from tests.support.families.pages import Page, Site, h2, link, p, sites, table, ul
 from tests.support.families.prose import heading, paragraph, paragraphs
 
 _MENU = ("Install", "Tutorial", "Reference", "Recipes", "Releases")
-MANUAL = Site(
-    "docs.bellows.example",
-    "Bellows manual",
-    _MENU,
-    side=links("Reference", latest_fire="fire", latest_load="load", latest_log="log", latest_plan="plan"),
-    footer="Bellows is free software under the Apache licence. Edit this page in the repository.",
-)
-MIRROR = Site(
-    "mirror.rivervale.example",
-    "Rivervale mirror of free software",
-    ("Packages", "Manuals", "Status", "Contact"),
-    side=links("Manuals", bellows_fire="bellows", kettle_boil="kettle", tongs_grip="tongs"),
-    footer="Mirrored every night by the computing service of Rivervale College. No warranty.",
-)
-WIKI = Site(
-    "wiki.potters.example",
-    "Potters' wiki",
-    ("Clay", "Glazes", "Kilns", "People", "Recent changes"),
-    side=links(
-        "Tools", special_whatlinkshere="What links here", special_upload="Upload a file", special_random="Any page"
-    ),
-    footer="Text of this wiki may be copied under the same terms. Written by its readers.",
-)
+MANUAL, MIRROR, WIKI = sites("manuals")
 
 _FIRE = paragraphs("fire", 2)
 _OPTIONS = (

@@ -3,45 +3,12 @@
 from __future__ import annotations
 
 from tests.support.families.cases import Case, Family, duplicate, new, not_duplicate
-from tests.support.families.pages import Page, Site, link, links, other_pages, p, ul
-from tests.support.families.prose import heading
+from tests.support.families.pages import Page, link, links, other_pages, p, sites, ul
+from tests.support.families.prose import heading, read_text
 
-CLUB = Site(
-    "www.rowing.example",
-    "Rowing Club Weir",
-    ("Training", "Regattas", "Boats", "Youth", "Club house", "Join us"),
-    side=links("Results", r_1="Head of the Weir", r_2="Autumn sprints"),
-    footer="Rowing Club Weir, founded in 1904.",
-)
-SEEDS = Site(
-    "seeds.example",
-    "Old Seeds",
-    ("Beans", "Tomatoes", "Herbs", "Swap", "Basket"),
-    side=links("Sow now", s_1="Broad beans", s_2="Chard"),
-    footer="Old Seeds is an association, not a shop.",
-)
-VEREIN = Site(
-    "chor.example",
-    "Kammerchor Süd",
-    ("Konzerte", "Proben", "Mitsingen", "Archiv"),
-    side=links("Termine", t_1="Sommerkonzert", t_2="Probentag"),
-    footer="Kammerchor Süd e. V.",
-    lang="de",
-)
-JIAOYOU = Site(
-    "www.qiyou.example",
-    "骑友网",
-    ("路书", "赛事", "装备", "论坛"),
-    side=links("最新", r_1="环湖赛报名", r_2="夜骑路线"),
-    footer="骑友网，一九九九年创办。",
-    lang="zh",
-)
+CLUB, SEEDS, VEREIN, JIAOYOU = sites("missing")
 
-_LOST = (
-    "We are sorry, but the page that you are looking for is not here. It may have been moved when we built the new "
-    "site, or somebody may have mistyped its address. Please start again from the home page, or write to the webmaster "
-    "and say where you found the link."
-)
+_LOST = read_text("no such page")
 
 
 def _lost(path: str, *appended: str) -> Page:
@@ -57,10 +24,7 @@ def _gone(path: str, name: str) -> Page:
     )
 
 
-_LOGIN = (
-    "This part of the site is for members. Please sign in with your number and your password. If you have just joined, "
-    "it may take a day until your account is opened; ask the secretary if it takes longer.",
-)
+_LOGIN = [read_text("members only")]
 
 
 def _login(path: str) -> Page:
@@ -68,21 +32,10 @@ def _login(path: str) -> Page:
     return CLUB.page(path, "Members only", p(*_LOGIN), form, link("/join-us/", "Join us"))
 
 
-_MAINTENANCE = p(
-    "The catalogue is being repaired tonight. All seeds are safe. Please come back tomorrow after breakfast, when "
-    "the new shelves are up."
-)
-_ZH_LOST = p(
-    "很抱歉，您要找的页面不存在。它可能在网站改版时已经移走，也可能是网址输入有误。请回到首页重新查找，或者写信告诉"
-    "管理员您是从哪里点进来的。"
-)
-_DE_LOST = p(
-    "Die Seite, die Sie suchen, gibt es nicht oder nicht mehr. Vielleicht hilft Ihnen das Archiv weiter, oder Sie beginnen "
-    "noch einmal auf der Startseite."
-)
-_REAL = (
-    "Boat number four has been repaired and may be used again. Please enter each trip in the book, and dry the oars."
-)
+_MAINTENANCE = p(read_text("repairs"))
+_ZH_LOST = p(read_text("no such page in Chinese"))
+_DE_LOST = p(read_text("no such page in German"))
+_REAL = read_text("boat")
 
 # fmt: off
 _CASES: tuple[Case, ...] = (

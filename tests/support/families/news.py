@@ -3,78 +3,22 @@
 from __future__ import annotations
 
 from tests.support.families.cases import Case, Family, duplicate, new, not_duplicate, part_and_whole
-from tests.support.families.pages import Page, Site, links, other_pages, p, table, teaser
-from tests.support.families.prose import paragraph, paragraphs
+from tests.support.families.pages import Page, Site, other_pages, p, sites, table, teaser
+from tests.support.families.prose import paragraph, paragraphs, read_text
 
-COURIER = Site(
-    "www.courier.example",
-    "Valley Courier",
-    ("News", "Region", "Sport", "Culture", "Opinion", "Weather", "Subscribe"),
-    side=links(
-        "Most read",
-        n_1="Bakers on strike",
-        n_2="The bridge reopens",
-        n_3="Letters to the editor",
-        n_4="A goat on the tram",
-    ),
-    footer="Valley Courier, printed since 1887. Contact the newsroom by telephone at any hour.",
-)
-GAZETTE = Site(
-    "gazette.example",
-    "Coast Gazette",
-    ("Home", "World", "Harbour", "Money", "Life", "Video"),
-    side=links("Now", live="Live blog", video_9="Watch the regatta", quiz="How well do you know your knots?"),
-    footer="The Coast Gazette belongs to its readers. Become a member from three euros a month.",
-)
-ZEITUNG = Site(
-    "blatt.example",
-    "Morgenblatt",
-    ("Politik", "Kultur", "Sport", "Wetter", "Anzeigen"),
-    side=links("Meistgelesen", a_1="Der Zug fährt wieder", a_2="Streit um das Freibad"),
-    footer="Das Morgenblatt erscheint werktags. Impressum und Datenschutz.",
-    lang="de",
-)
-CHENBAO = Site(
-    "news.chenbao.example",
-    "江畔晨报",
-    ("要闻", "本地", "体育", "文化", "天气"),
-    side=links("热点", a_1="大桥通车", a_2="菜价回落"),
-    footer="江畔晨报版权所有，未经许可不得转载。",
-    lang="zh",
-)
-MENHU = Site(
-    "www.menhu.example",
-    "新岸门户",
-    ("首页", "新闻", "财经", "视频", "社区"),
-    side=links("推荐", v_1="直播", v_2="图集"),
-    footer="新岸门户网站，举报电话见帮助中心。",
-    lang="zh",
-)
+COURIER, GAZETTE, ZEITUNG, CHENBAO, MENHU = sites("news")
 
 _WIRE = paragraphs("wire", 4)
 _LOCAL = p(*paragraphs("local", 2))
 _OTHER_AGENCY = paragraphs("other agency", 3)
 
 
-def _quake(dead: str, hurt: str, houses: str, camps: str, day: str, tents: str) -> str:
-    return p(
-        f"At least {dead} people died and {hurt} were injured when an earthquake shook the highlands on {day}, the "
-        f"ministry of the "
-        f"interior said. Rescue teams reached the last villages by helicopter because landslides had cut the road.",
-        f"About {houses} houses were destroyed. The army has put up {camps} camps with {tents} tents, and schools "
-        f"in the provincial "
-        "capital are used as hospitals. Aftershocks were felt as far as the coast.",
-    )
+def _quake(*figures: str) -> str:
+    return p(*read_text("earthquake").format(*figures).splitlines())
 
 
-def _market(index: str, change: str, bank: str, steel: str, oil: str, euro: str) -> str:
-    return p(
-        f"The leading index closed at {index} points, a change of {change} per cent. Shares of Union Bank ended at "
-        f"{bank}, those "
-        f"of Northern Steel at {steel}. A barrel of oil cost {oil} dollars, the euro {euro} dollars.",
-        paragraph("market", 4),
-        paragraph("market 2", 3),
-    )
+def _market(*figures: str) -> str:
+    return p(read_text("markets").format(*figures), paragraph("market", 4), paragraph("market 2", 3))
 
 
 def _result(district: str, *votes: str) -> Page:
@@ -93,6 +37,10 @@ def _level(number: int, reading: str, day: str) -> Page:
     return COURIER.page(
         f"/weather/level/{number}", "Level of the river", p(f"{reading} at the weir, {day}."), crumbs=("Weather",)
     )
+
+
+def _forecast(day: str, *figures: object) -> Page:
+    return CHENBAO.page(f"/tianqi/{day}", "今日天气", p(read_text("forecast").format(*figures)))
 
 
 _REVIEW = paragraphs("review", 3)
@@ -155,26 +103,8 @@ _CASES: tuple[Case, ...] = (
     duplicate("门户转载", _zh_article(CHENBAO, "/a/31", "停航三年 老渡口恢复通航", "记者 林晓 责任编辑 周平"),
         _zh_article(MENHU, "/news/20240606/31.html", "两元钱过江，老渡轮又开了", "来源：江畔晨报 编辑：小新"),
         "A Chinese portal reprints the report under its own headline."),
-    new(
-        "两天的天气预报",
-        CHENBAO.page(
-            "/tianqi/0604",
-            "今日天气",
-            p(
-                "今天多云转小雨，最高气温26度，最低气温18度，东南风3级，湿度71%，紫外线指数4，日出5时02分，日落19时"
-                "11分。出门请带伞，江面有轻雾，渡轮照常开行。"
-            ),
-        ),
-        CHENBAO.page(
-            "/tianqi/0605",
-            "今日天气",
-            p(
-                "今天多云转小雨，最高气温31度，最低气温23度，东南风5级，湿度64%，紫外线指数7，日出5时01分，日落19时"
-                "12分。出门请带伞，江面有轻雾，渡轮照常开行。"
-            ),
-        ),
-        "All figures differ.",
-    ),
+    new("两天的天气预报", _forecast("0604", 26, 18, 3, 71, 4, "5时02", "19时11"),
+        _forecast("0605", 31, 23, 5, 64, 7, "5时01", "19时12"), "All figures differ."),
 )
 # fmt: on
 

@@ -3,24 +3,10 @@
 from __future__ import annotations
 
 from tests.support.families.cases import Case, Family, duplicate, new, not_duplicate, part_and_whole
-from tests.support.families.pages import Page, Site, h2, link, links, p, post, table, ul
-from tests.support.families.prose import heading, paragraph, paragraphs
+from tests.support.families.pages import Page, h2, link, p, read_posts, sites, table, ul
+from tests.support.families.prose import heading, paragraph, paragraphs, read_text
 
-BOARD = Site(
-    "www.quayside.example",
-    "Quayside",
-    ("Jobs", "Events", "Members", "Weather", "Markets", "Kitchen", "Shop"),
-    side=links("Today", jobs_4="A rigger for the museum ship", events_8="Knots for beginners", kitchen_2="Smoked eel"),
-    footer="Quayside is read in eleven harbours. Notices are free for readers and cost others a round of tea.",
-)
-GANGKOU = Site(
-    "www.gangkou.example",
-    "港口信息",
-    ("招聘", "活动", "会员", "天气", "行情"),
-    side=links("今日", jobs_4="招船厂焊工两名", events_8="初级绳结课", kitchen_2="熏鳗鱼的做法"),
-    footer="本站信息由读者发布，请自行核实。",
-    lang="zh",
-)
+BOARD, GANGKOU = sites("notices")
 
 _RIGGER = paragraphs("rigger", 2)
 
@@ -44,10 +30,7 @@ def _member(path: str, name: str, text: str, *appended: str, head: str | None = 
     return BOARD.page(path, name, facts, p(text), *appended, head=head, crumbs=("Members",))
 
 
-_MEMBER_TEXT = (
-    "Boatbuilder by training, harbour pilot by accident. I answer questions about clinker planking, steamed ribs and "
-    "why your varnish peels, mostly late in the evening, and buy old planes if they come with a story."
-)
+_MEMBER_TEXT = read_text("member")
 _NO_TEXT = "This member has not written anything yet. Say hello, and perhaps there will be more to read next time."
 
 
@@ -74,10 +57,7 @@ def _recipe(path: str, persons: int, *appended: str) -> Page:
     return BOARD.page(path, "Smoked eel", p(f"For {persons}"), amounts, p(*_EEL), *appended, crumbs=("Kitchen",))
 
 
-_EATERS = (
-    post("Ada", "2 May 2024", "Alder was sold out, and apple did as well. My uncle asked for the address of the cook."),
-    post("Ruud", "5 May 2024", "Wind from the land, please: mine tasted of diesel. The second try was very good."),
-)
+_EATERS = read_posts("remarks about eel")
 
 _SMOCK = paragraphs("smock", 2)
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
 from urllib.parse import urljoin
 
-from tests.support.families.prose import heading, paragraph
+from tests.support.families.prose import heading, paragraph, read_text
 
 
 @dataclass(frozen=True)
@@ -108,6 +112,20 @@ def links(heading: str, **pages: str) -> str:
     return f"<section><h3>{heading}</h3>{ul(*items)}</section>"
 
 
+@cache
+def _sites_of_all() -> dict[str, dict[str, dict[str, Any]]]:
+    return tomllib.loads(Path(__file__).with_name("sites.toml").read_text(encoding="utf-8"))
+
+
+def sites(family: str) -> list[Site]:
+    """Return the sites of a family, in the order of ``sites.toml``."""
+    described = [{"side": {}, **site} for site in _sites_of_all()[family].values()]
+    boxes = ["".join(links(name, **pages) for name, pages in site["side"].items()) for site in described]
+    return [
+        Site(**{**site, "menu": (*site["menu"],), "side": side}) for site, side in zip(described, boxes, strict=True)
+    ]
+
+
 def table(*rows: Sequence[str]) -> str:
     cells = ["".join(f"<td>{cell}</td>" for cell in row) for row in rows]
     return f"<table>{''.join(f'<tr>{row}</tr>' for row in cells)}</table>"
@@ -119,6 +137,11 @@ def post(author: str, date: str, *texts: str) -> str:
         f'<div class="post"><div class="author">{link(f"/user/{_slug(author)}", author)}</div>'
         f"<time>{date}</time>{p(*texts)}</div>"
     )
+
+
+def read_posts(name: str) -> list[str]:
+    """Return the posts of ``prose.toml`` under *name*."""
+    return [post(*line.split(" | ")) for line in read_text(name).splitlines()]
 
 
 def teaser(path: str, title: str, text: str, date: str = "") -> str:

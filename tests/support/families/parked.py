@@ -4,15 +4,9 @@ from __future__ import annotations
 
 from tests.support.families.cases import Case, Family, duplicate, new, not_duplicate
 from tests.support.families.pages import Page, link, p, ul
-from tests.support.families.prose import heading, paragraph
+from tests.support.families.prose import heading, paragraph, read_text
 
-_SALE = (
-    "This domain may be for sale. Its owner has parked it with us and will consider every serious offer. Our brokers "
-    "help you to agree on a price, keep the money safe until the domain is yours, and move it to the registrar of your "
-    "choice, usually within two working days.",
-    "A good name is half of a good business: it is remembered, it is typed correctly, and it is trusted. More than "
-    "ninety thousand customers have found theirs with us.",
-)
+_SALE = read_text("domain").splitlines()
 _RELATED = ("Hotels", "Flights", "Car hire", "Insurance", "Loans", "Shoes", "Web hosting", "Dentists")
 _OTHER_RELATED = ("Garden sheds", "Lawn mowers", "Greenhouses", "Rose bushes", "Fencing", "Compost", "Paving", "Ponds")
 
@@ -61,11 +55,7 @@ _SCANS = [f"scan-{name}.tif" for name in ("attic", "barn", "cellar", "dairy", "e
 _DRAFTS = [
     f"draft-{name}.pdf" for name in ("anchor", "beacon", "compass", "davit", "ensign", "fender", "gaff", "halyard")
 ]
-_ZH_SALE = p(
-    "本域名正在出售，如有意向请与经纪人联系。我们为买卖双方提供担保交易，款项到账以后两个工作日内完成过户。价格可以"
-    "商量，支持分期付款。",
-    "好域名容易记，不会输错，客户也更信任。本平台已有九万多名客户找到了合适的名字。",
-)
+_ZH_SALE = p(*read_text("domain in Chinese").splitlines())
 
 
 def _zh_parked(host: str) -> Page:

@@ -3,25 +3,11 @@
 from __future__ import annotations
 
 from tests.support.families.cases import Case, Family, duplicate, new, part_and_whole
-from tests.support.families.pages import Page, Site, h2, link, links, p, post, table, ul
+from tests.support.families.pages import Page, h2, link, links, p, read_posts, sites, table, ul
 from tests.support.families.prose import heading, paragraph, paragraphs
 
 _DELIVERY = paragraphs("delivery", 2)
-SHOP = Site(
-    "shop.bowline.example",
-    "Bowline Outfitters",
-    ("Ropes", "Lamps", "Stoves", "Tents", "Clothing", "Sale", "Basket"),
-    side=links("Popular", p_11="Storm lamp Vega", p_12="Folding stove", p_13="Dry bag"),
-    footer="Prices include VAT. Bowline Outfitters, 4 Quay Street.",
-)
-TEA = Site(
-    "shop.yunwu.example",
-    "云雾茶庄",
-    ("绿茶", "红茶", "乌龙", "白茶", "茶具", "购物车"),
-    side=links("热销", p_11="正山小种", p_12="白瓷盖碗", p_13="陈年白牡丹"),
-    footer="食品经营许可证编号见首页。客服时间为九点到十八点。",
-    lang="zh",
-)
+SHOP, TEA = sites("products")
 
 
 def _product(
@@ -41,18 +27,7 @@ _ROPE = p(*paragraphs("rope", 2))
 _ROPES = "Alpine ropes – Bowline Outfitters"
 _JACKET = p(paragraph("jacket", 3))
 _LAMP = paragraphs("lamp", 2)
-_REVIEWS = (
-    post(
-        "Harriet",
-        "4 March 2024",
-        "It hung under the boom from Cork to Vigo and never went out. The bail is a little short for mittens.",
-    ),
-    post(
-        "J. Okoro",
-        "17 March 2024",
-        "Bought for the garden, now it stands in the kitchen. I would trim the wick before the first use.",
-    ),
-)
+_REVIEWS = read_posts("reviews of a lamp")
 
 
 def _lamp(path: str, *appended: str, side: str | None = None, crumb: str = "Lamps") -> Page:

@@ -3,31 +3,10 @@
 from __future__ import annotations
 
 from tests.support.families.cases import Case, Family, duplicate, new
-from tests.support.families.pages import Page, Site, link, links, p, pager, teaser
+from tests.support.families.pages import Page, Site, link, p, pager, sites, teaser
 from tests.support.families.prose import heading, paragraph
 
-LIBRARY = Site(
-    "library.example",
-    "County Library",
-    ("Catalogue", "Branches", "Events", "Children", "Local history", "My account"),
-    side=links("Narrow down", search_books="Books", search_maps="Maps", search_music="Scores", search_film="Films"),
-    footer="Borrowing is free for everybody who lives in the county.",
-)
-ARCHIVE = Site(
-    "archive.example",
-    "Photograph Archive",
-    ("Search", "Collections", "Order", "Rights"),
-    side=links("Decades", d_1950="The fifties", d_1960="The sixties"),
-    footer="Prints are made by hand in our own darkroom.",
-)
-TUSHU = Site(
-    "tushu.example",
-    "区图书馆",
-    ("目录", "分馆", "活动", "少儿", "我的借阅"),
-    side=links("缩小范围", s_1="图书", s_2="地图", s_3="乐谱"),
-    footer="凡本区居民均可免费借阅。",
-    lang="zh",
-)
+LIBRARY, ARCHIVE, TUSHU = sites("search")
 
 
 def _results(

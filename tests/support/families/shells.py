@@ -5,20 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tests.support.families.cases import Case, Family, duplicate, new, not_duplicate
-from tests.support.families.pages import Page, Site, link, p, table, ul
+from tests.support.families.pages import Page, Site, link, p, sites, table, ul
 from tests.support.families.prose import heading, paragraph, paragraphs
 
 _LEGAL = paragraph("legal", 5)
-BOARD = Site(
-    "app.harvest.example",
-    "Harvest Board",
-    ("Offers", "Wanted", "Growers", "Prices", "Messages", "Settings", "Sign out"),
-    footer="Harvest Board 3.2",
-)
+BOARD, ZHAOPIN = sites("shells")
 BOARD_LEGAL = replace(BOARD, host="trade.harvest.example", footer=_LEGAL)
-ZHAOPIN = Site(
-    "app.gongzuo.example", "短工网", ("招工", "找活", "师傅", "行情", "消息"), footer="短工网移动版", lang="zh"
-)
 
 _LOADING = (
     '<div id="root"><div class="spinner">Loading…</div></div>'

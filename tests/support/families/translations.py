@@ -3,56 +3,16 @@
 from __future__ import annotations
 
 from tests.support.families.cases import Case, Family, duplicate, new, not_duplicate, part_and_whole
-from tests.support.families.pages import Site, links, other_pages, p, table
-from tests.support.families.prose import paragraphs
+from tests.support.families.pages import other_pages, p, sites, table
+from tests.support.families.prose import paragraphs, read_text
 
-MUSEUM = Site(
-    "museum.example",
-    "Museum of Salt",
-    ("Visit", "Exhibitions", "Collection", "Schools", "Shop"),
-    side=links("Soon", en_night="Night of museums", en_tour="Tour of the shafts"),
-    footer="Museum of Salt, 1 Pan Lane. Closed on Mondays.",
-)
-MUSEUM_DE = Site(
-    "museum.example",
-    "Salzmuseum",
-    ("Besuch", "Ausstellungen", "Sammlung", "Schulen", "Laden"),
-    side=links("Demnächst", de_nacht="Nacht der Museen", de_tour="Führung durch die Schächte"),
-    footer="Salzmuseum, Pfannengasse 1. Montags geschlossen.",
-    lang="de",
-)
-MUSEUM_ZH = Site(
-    "museum.example",
-    "盐博物馆",
-    ("参观", "展览", "馆藏", "学校", "商店"),
-    side=links("近期", zh_night="博物馆之夜", zh_tour="矿井导览"),
-    footer="盐博物馆，盐锅巷一号。星期一闭馆。",
-    lang="zh",
-)
-MUSEUM_HANT = Site(
-    "museum.example",
-    "鹽博物館",
-    ("參觀", "展覽", "館藏", "學校", "商店"),
-    side=links("近期", hant_night="博物館之夜", hant_tour="礦井導覽"),
-    footer="鹽博物館，鹽鍋巷一號。星期一閉館。",
-    lang="zh-Hant",
-)
+MUSEUM, MUSEUM_DE, MUSEUM_ZH, MUSEUM_HANT = sites("translations")
 
 _ENGLISH = paragraphs("english", 2)
 _GERMAN = paragraphs("german", 2, "de")
 _ENGLISH_AGAIN = paragraphs("english again", 2)
-_SIMPLIFIED = (
-    "六百年间，人们在这座大厅里用铁锅熬盐，一口锅大得像舞池。八个工人用木耙把盐壳拉到锅边，蒸汽浓得看不见人，他们只"
-    "好唱着歌干活，免得撞在一起。",
-    "木柴顺着河漂下来，好的年头有四万根，直到山上再也没有树。一九六二年最后一口锅熄了火，工头留下钥匙，后来由他的女"
-    "儿捐给了博物馆。",
-)
-_TRADITIONAL = (
-    "六百年間，人們在這座大廳裡用鐵鍋熬鹽，一口鍋大得像舞池。八個工人用木耙把鹽殼拉到鍋邊，蒸汽濃得看不見人，他們只"
-    "好唱著歌幹活，免得撞在一起。",
-    "木柴順著河漂下來，好的年頭有四萬根，直到山上再也沒有樹。一九六二年最後一口鍋熄了火，工頭留下鑰匙，後來由他的女"
-    "兒捐給了博物館。",
-)
+_SIMPLIFIED = read_text("salt").splitlines()
+_TRADITIONAL = read_text("salt in Traditional characters").splitlines()
 _PRICES = (
     ("Adults", "9.50"),
     ("Children", "4.00"),
