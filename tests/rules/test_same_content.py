@@ -249,3 +249,12 @@ def test_a_state_that_many_titles_have_counts_where_the_page_shows_it(crawl: Cra
     for place, (name, state) in enumerate([*houses, ("The mill", "Sold"), ("The mill", "For sale")]):
         house = f"<h1>{name}</h1><p>{state}</p>{paragraphs(words(name, 60))}"
         assert crawl.check(f"/{place}", page(f"{name} | {state} | {SITE}", house, MENU)).verdict is Verdict.NEW
+
+
+def test_a_heading_with_the_numbers_of_the_title_in_another_order_counts(crawl: Crawl) -> None:
+    for result in ("Lions 2 Bears 1", "Lions 1 Bears 2"):
+        match = f"<h1>The final</h1><h2>{result}</h2>{paragraphs(words('match', 60))}"
+        assert (
+            crawl.check(f"/{result[6]}", page(f"The final: Lions 2 Bears 1 | {SITE}", match, MENU)).verdict
+            is Verdict.NEW
+        )
