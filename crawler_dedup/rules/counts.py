@@ -138,9 +138,8 @@ class SiteCounts:
 
         On few pages, one title less than pages is enough: two different titles may have set the same bit.
         """
-        counters = self._counters[
-            self._counters.searchsorted(kind) : self._counters.searchsorted(kind + (_ONE << _KIND))
-        ]
+        begin, end = self._counters.searchsorted([kind, kind + (_ONE << _KIND)])
+        counters = self._counters[begin:end]
         counts, bits = counters >> _COUNT & _COUNT_BITS, np.bitwise_count(counters & _TITLE_BITS)
         is_frequent = (counts >= pages) & (bits >= np.minimum(titles, counts - _ONE))
         return frozenset((counters[is_frequent] >> _ITEM & _HASH_BITS).tolist())
@@ -222,7 +221,8 @@ def _count_page(
     counted = places[is_counted]
     counters[counted] = counters[counted] + _FIRST | bit
     items = items[~is_counted]
-    short = _shorten(items)
+    # Of an item that was counted once; the bits of the title are 0.
+    short = (items >> _KIND << np.uint64(_SHORT_BITS) | items >> _ITEM & _SHORT_MASK).astype(np.uint32) << _TITLE_SHIFT
     places, is_known = _find(once, short, _ANY_TITLE)
     if is_known.any():
         known = places[is_known]
@@ -232,13 +232,6 @@ def _count_page(
         is_left[known] = False
         once, short = once[is_left], short[~is_known]
     return counters, sort_distinct(np.concatenate([once, short | np.uint32(title)]))
-
-
-def _shorten(items: Numbers) -> _Once:
-    """Return the bits that are kept of *items* that were counted once; the bits of the title are 0."""
-    short = items >> _KIND << np.uint64(_SHORT_BITS) | items >> _ITEM & _SHORT_MASK
-    shortened: _Once = short.astype(np.uint32) << _TITLE_SHIFT
-    return shortened
 
 
 def _is_ascending(numbers: NDArray[_Number]) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import struct
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from functools import lru_cache, partial, reduce
@@ -38,7 +37,6 @@ MAX_ROW = 500
 """Letters: the cells of a longer row are those of a layout."""
 
 _PACKED = np.dtype([("hash", "<u4"), ("traits", "u1"), ("size", "u1")])
-_ROW = struct.Struct("<IBB")
 _SIZE_UNIT = 4
 DATA_UNITS = SHORT // _SIZE_UNIT + 1
 """Size of a value in the data of a script, in units: it counts as a longer block."""
@@ -148,8 +146,8 @@ def pack_blocks(
     rows.end()
     rows.add_others(blocks, embedded or {}, data)
     named = find_named(headings, main_texts, split_title(title), letters_of(plain_title))
-    packed = [_ROW.pack(number, *block) for number, block in _select(rows.packed).items()]
-    return PageBlocks(b"".join(packed), named, rows.texts)
+    packed = np.array([(number, *block) for number, block in _select(rows.packed).items()], dtype=_PACKED)
+    return PageBlocks(packed.tobytes(), named, rows.texts)
 
 
 class _Rows:
@@ -271,10 +269,8 @@ def _select(blocks: dict[int, tuple[int, int]]) -> dict[int, tuple[int, int]]:
     left_out = [number for number in blocks if number not in kept]
     # Two pages with this many blocks are the same only if the blocks left out are the same, too.
     hash_of_others = xxh3_64_intdigest(np.array(left_out, dtype="<u4").tobytes()) >> 32
-    return {
-        **{number: block for number, block in blocks.items() if number in kept},
-        hash_of_others: (_NUMBER | _MAIN, DATA_UNITS),
-    }
+    selected = {number: block for number, block in blocks.items() if number in kept}
+    return selected | {hash_of_others: (_NUMBER | _MAIN, DATA_UNITS)}
 
 
 @lru_cache(maxsize=_REMEMBERED)

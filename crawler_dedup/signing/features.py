@@ -269,5 +269,4 @@ def _stem(word: str, language: str) -> str:
     import snowballstemmer  # noqa: PLC0415  (optional)
 
     # A stemmer for each call: it stores the word that it works on, and several threads may sign pages.
-    stem: str = snowballstemmer.stemmer(language).stemWord(word)
-    return stem
+    return str(snowballstemmer.stemmer(language).stemWord(word))

@@ -36,8 +36,7 @@ def locate_initials(plain: str) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
 
 def initial_of_each(characters: str) -> NDArray[np.uint8]:
     """Return the initial of each character by itself, :data:`NO_INITIAL` where it has none: shape (characters,)."""
-    letters: NDArray[np.uint8] = _table()[np.minimum(code_points(characters), READ_CODES.stop)]
-    return letters
+    return np.take(_table(), np.minimum(code_points(characters), READ_CODES.stop))
 
 
 def initials_in_context(characters: str) -> NDArray[np.uint8]:
@@ -65,10 +64,8 @@ def _phrases() -> tuple[dict[str, NDArray[np.uint8]], list[int], NDArray[np.bool
     """Return the initials of each phrase, the lengths of all phrases, the longest first, and whether a phrase may begin
     with two characters, by their hash.
     """
-    initials = {
-        phrase: np.array([LETTERS.index(letter) for letter in letters], dtype=np.uint8)
-        for phrase, letters in read_phrases()
-    }
+    first = np.uint8(ord(LETTERS[0]))
+    initials = {phrase: np.frombuffer(letters.encode(), np.uint8) - first for phrase, letters in read_phrases()}
     may_begin = np.zeros(1 << 16, dtype=np.bool_)
     for phrase in initials:
         may_begin[_hash_pairs(code_points(phrase[:2]))] = True

@@ -184,9 +184,8 @@ def general(stem: str = "") -> Lexicon:
     total = sum(count for _, count in jieba)
     for word, count in jieba:
         shares.setdefault(word, count / total)
-    hashes, word_numbers = np.unique(
-        hash_words(stem_words([*shares], stem) if stem else [*shares]), return_inverse=True
-    )
+    words = stem_words([*shares], stem) if stem else [*shares]
+    hashes, word_numbers = np.unique(hash_words(words), return_inverse=True)
     share = np.bincount(word_numbers, np.fromiter(shares.values(), dtype=np.float64))
     counts = np.rint(_DOCUMENTS * (1 - (1 - share) ** _LENGTH)).clip(1, _DOCUMENTS).astype(np.uint32)
     letters = initial_of_each("".join(word for word, _ in jieba))

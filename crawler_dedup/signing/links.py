@@ -91,9 +91,8 @@ def make_comparable(href: str, base: str, host: str) -> str | None:
     if parts is None:
         return None
     netloc, path, query = parts
-    if not query:
-        return path if netloc == host else netloc + path
-    kept = sorted(item for item in query.split("&") if item and not _VISIT.fullmatch(item.partition("=")[0]))
+    items = query.split("&") if query else ()
+    kept = sorted([item for item in items if item and not _VISIT.fullmatch(item.partition("=")[0])])
     return ("" if netloc == host else netloc) + path + ("?" + "&".join(kept) if kept else "")
 
 

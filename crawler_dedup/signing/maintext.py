@@ -11,6 +11,7 @@ Among several texts, those with the words of the title count for more (Cao et al
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Callable, Container, Iterable
 from collections.abc import Set as AbstractSet
 from math import sqrt
@@ -105,9 +106,7 @@ def find_main_blocks(page: Outline, title: str = "") -> MainBlocks:
         group = block.group
         size[group] += block.size
         linked[group] += block.linked
-    texts = {
-        group: total for group, total in enumerate(size) if total >= ENOUGH and linked[group] <= _LINK_SHARE * total
-    }
+    texts = {at: total for at, total in enumerate(size) if total >= ENOUGH and linked[at] <= _LINK_SHARE * total}
     details, titles = _find_series([block for block in page.blocks if block.group not in texts])
     words = _words_of(title)
     shares = _shares_of_title(words, page.blocks, texts) if words and len(texts) > 1 else {}
@@ -137,9 +136,8 @@ def find_main_blocks(page: Outline, title: str = "") -> MainBlocks:
     other_size = sum([block.size for block in blocks]) - title_size
     if titles and title_size < _TITLES_SHARE * other_size:  # links to other articles, below an article
         blocks = [block for block in blocks if id(block) not in titles]
-    return MainBlocks(
-        blocks, other_size, sum(linked[main : inside.stop]) + sum([linked[group] for group in more]), name
-    )
+    all_linked = sum(linked[main : inside.stop]) + sum([linked[group] for group in more])
+    return MainBlocks(blocks, other_size, all_linked, name)
 
 
 def _shares_of_title(words: AbstractSet[str], blocks: Iterable[Block], texts: Container[int]) -> dict[int, float]:
@@ -194,12 +192,9 @@ def _find_series(blocks: Iterable[Block]) -> tuple[dict[int, Block], dict[int, B
     A list of articles or products consists of series: blocks in repeated elements, with the same kind of path, whose texts
     differ and are longer than the entries of a menu.
     """
-    by_kind: dict[int, tuple[list[Block], list[Block]]] = {}
+    by_kind = defaultdict[int, tuple[list[Block], list[Block]]](lambda: ([], []))
     for block in blocks:
-        kinds = by_kind.get(block.path_kind)
-        if kinds is None:
-            kinds = by_kind[block.path_kind] = [], []
-        kinds[2 * block.linked > block.size].append(block)
+        by_kind[block.path_kind][2 * block.linked > block.size].append(block)
     details: dict[int, Block] = {}
     titles: dict[int, Block] = {}
     if references := by_kind.pop(0, None):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from functools import lru_cache
 from typing import cast
 from urllib.parse import unquote_plus, urljoin, urlsplit
@@ -90,10 +91,8 @@ def find_base(tree: HtmlElement, url: str) -> str:
     """Return the address with which the links of a page are joined."""
     declared = next(tree.iter("base"), None)
     href = "" if declared is None else declared.get("href", "").strip()
-    try:
+    with suppress(ValueError):
         base = urljoin(url, href) if href and len(href) <= _MAX_HREF else url
-        if len(base) > _MAX_HREF or base.count("/") > _MAX_FOLDERS:
-            return urljoin(base[:_MAX_HREF], "/")
-    except ValueError:
-        return url[:_MAX_HREF]
-    return base
+        is_long = len(base) > _MAX_HREF or base.count("/") > _MAX_FOLDERS
+        return urljoin(base[:_MAX_HREF], "/") if is_long else base
+    return url[:_MAX_HREF]

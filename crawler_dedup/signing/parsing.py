@@ -146,12 +146,8 @@ def check_attributes(body: bytes) -> None:
         return
     # Without a tree the same parser takes linear time, and it alone knows what is a script or a comment.
     counter = _AttributeCounter()
-    parser = etree.HTMLParser(
-        target=counter,  # type: ignore[arg-type]  # lxml calls those of its methods that exist
-        recover=True,
-        encoding="utf8",
-        huge_tree=True,
-    )
+    # Of the methods of the target, lxml calls those that exist.
+    parser = etree.HTMLParser(target=counter, recover=True, encoding="utf8", huge_tree=True)  # type: ignore[arg-type]
     with suppress(_TooDeep, etree.ParserError, etree.XMLSyntaxError):  # the last two: a page without any element
         for start in range(0, len(body), _PIECE):  # an error in the counter ends the parser between two pieces only
             parser.feed(body[start : start + _PIECE])

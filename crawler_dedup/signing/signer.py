@@ -103,12 +103,8 @@ class Signer:
     @property
     def libraries(self) -> dict[str, str]:
         """Versions of the libraries on which signatures depend. The index notes them, and warns of others."""
-        names = (
-            ["lxml"]
-            + list(self.scheme.libraries)
-            + ["trafilatura"] * (self.config.extractor == "trafilatura")
-            + [self.config.tokenizer] * (self.config.tokenizer != "bigrams")
-        )
+        names = ["lxml", *self.scheme.libraries, *["trafilatura"] * (self.config.extractor == "trafilatura")]
+        names += [self.config.tokenizer] * (self.config.tokenizer != "bigrams")
         return {"unicode": unidata_version, **{name: version(name) for name in names}}
 
     def sign(

@@ -69,14 +69,10 @@ def titles_agree(new: AbstractSet[str], kept: AbstractSet[str], *, own_parts: bo
     """
     if not new or not kept:
         return False  # a start page, and a page of an archive, may show the article
-    only_new, only_kept = new - kept, kept - new
-    if not only_new and not only_kept:
+    if new == kept or _is_cut_of(new - kept, kept - new) or _is_cut_of(kept - new, new - kept):
         return True
-    if _is_cut_of(only_new, only_kept) or _is_cut_of(only_kept, only_new):
-        return True
-    if not own_parts:
-        return any(size_in_letters(part) >= _MIN_LETTERS for part in new & kept)  # longer than the name of a site
-    return False
+    # Such a part is longer than the name of a site.
+    return not own_parts and any(size_in_letters(part) >= _MIN_LETTERS for part in new & kept)
 
 
 def _is_cut_of(cut: AbstractSet[str], whole: AbstractSet[str]) -> bool:
@@ -104,8 +100,6 @@ def find_named(headings: Sequence[tuple[str, bool]], main: Sequence[str], parts:
         for bit, part in enumerate(sorted(parts)[:_MAX_PARTS])
         if size_in_letters(part) >= _MIN_NAMED_LETTERS
     ]
-    if not distinctive:
-        return 0
     repeating = [(letters, is_link) for letters, is_link in headings if letters and letters in title]
     named = _bits(distinctive, [letters for letters, is_link in repeating if not is_link])
     named |= _bits([(bit, part) for bit, part in distinctive if not named & bit], main)

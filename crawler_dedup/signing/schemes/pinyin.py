@@ -123,15 +123,6 @@ class Layout:
         return vectors
 
 
-class _SortedVectors(NamedTuple):
-    """Vectors sorted by one part: the part, their places before sorting, the rotated vectors, and the bits of the part."""
-
-    part: _Part
-    order: Positions
-    rotated: Numbers
-    leading: Numbers
-
-
 class VectorIndex:
     """An index of the distinct vectors of a text, ascending, for comparison with those of many pages.
 
@@ -140,12 +131,12 @@ class VectorIndex:
 
     def __init__(self, layout: Layout, vectors: Numbers, apart: int) -> None:
         self._layout, self._vectors, self._apart = layout, vectors, apart
-        self._sorted = [self._sort_by(part) for part in layout.parts]
-
-    def _sort_by(self, part: _Part) -> _SortedVectors:
-        rotated = self._layout.rotate(self._vectors, part)
-        order = np.argsort(rotated, kind="stable")
-        return _SortedVectors(part, order, rotated[order], rotated[order] >> np.uint64(part.below))
+        # For each part, the places of the vectors in the order of this part, and the rotated vectors in that order.
+        self._sorted: list[tuple[_Part, Positions, Numbers]] = []
+        for part in layout.parts:
+            rotated = layout.rotate(vectors, part)
+            order = np.argsort(rotated, kind="stable")
+            self._sorted.append((part, order, rotated[order]))
 
     def partners(self, theirs: Numbers) -> tuple[Positions, Positions]:
         """Return the pairs of matching vectors, as places in the indexed vectors and in *theirs* (ascending and distinct).
@@ -153,23 +144,22 @@ class VectorIndex:
         Their number is bounded: a few times the length of *theirs*, or a few hundred thousand.
         """
         count = max(1, len(self._vectors))
-        pairs = sort_distinct(np.concatenate([self._with_equal_part(ours, theirs) for ours in self._sorted]))
+        pairs = sort_distinct(np.concatenate([self._with_equal_part(*ours, theirs) for ours in self._sorted]))
         return pairs % count, pairs // count
 
-    def _with_equal_part(self, ours: _SortedVectors, theirs: Numbers) -> Positions:
+    def _with_equal_part(self, part: _Part, order: Positions, rotated: Numbers, theirs: Numbers) -> Positions:
         """Return the matching pairs that have this part in common; of too many, those whose other bits are nearest.
 
         Each pair is one number: the place in *theirs* times the number of indexed vectors, plus the place among these.
         """
-        asked = self._layout.rotate(theirs, ours.part)
-        leading = asked >> np.uint64(ours.part.below)
-        left, right = (np.searchsorted(ours.leading, leading, side) for side in ("left", "right"))
+        asked, below = self._layout.rotate(theirs, part), np.uint64(part.below)
+        left, right = (np.searchsorted(rotated >> below, asked >> below, side) for side in ("left", "right"))
         most = max(LEAST_PAIRS, MAX_PAIRS // max(1, len(theirs)))
         times = np.minimum(right - left, most)
-        first = (np.searchsorted(ours.rotated, asked) - most // 2).clip(left, right - times)
+        first = (np.searchsorted(rotated, asked) - most // 2).clip(left, right - times)
         of_theirs = np.repeat(np.arange(len(theirs)), times)
         before = np.cumsum(times) - times
-        of_ours = ours.order[np.repeat(first - before, times) + np.arange(len(of_theirs))]
+        of_ours = order[np.repeat(first - before, times) + np.arange(len(of_theirs))]
         is_near = self._layout.differences(self._vectors[of_ours], theirs[of_theirs]) <= self._apart
         return of_theirs[is_near] * len(self._vectors) + of_ours[is_near]
 
@@ -257,9 +247,8 @@ class Pinyin(LexicalScheme, ValueScheme):
     @cached_property
     def _expected(self) -> bytes:
         """Expected number of letters of each class in a window, by the lexicon: one byte for each class."""
-        sums = np.bincount(
-            self._class_of, self.loaded_lexicon.initial_counts.astype(np.float64), minlength=self.classes
-        )
+        counts = self.loaded_lexicon.initial_counts.astype(np.float64)
+        sums = np.bincount(self._class_of, counts, minlength=self.classes)
         share = sums / max(1.0, float(sums.sum()))
         return np.rint(self.window * share).clip(0, 255).astype(np.uint8).tobytes()
 
@@ -269,8 +258,7 @@ class Pinyin(LexicalScheme, ValueScheme):
 
     def classes_of(self, plain: str) -> Classes:
         """Return the class of each letter of a normalised text."""
-        classes: Classes = self._class_of[find_initials(plain)]
-        return classes
+        return np.take(self._class_of, find_initials(plain))
 
     def pack(self, classes: Classes) -> bytes:
         """Pack the classes of a text together with the expected numbers, so that reading a value needs no lexicon."""

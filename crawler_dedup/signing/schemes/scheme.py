@@ -267,17 +267,9 @@ class ValueScheme(Scheme):
 
 def _read(scheme: str, name: str, value: str, default: Any, allowed: str) -> Any:
     """Return *value* converted to the type of *default*, if it is *allowed*."""
-    try:
+    low, _, high = allowed.partition(" to ")
+    with suppress(ValueError):
         read = type(default)(value)
-        if allowed == PATH:
-            fits = True
-        elif " to " in allowed:
-            low, high = map(float, allowed.split(" to "))
-            fits = low <= read <= high
-        else:
-            fits = str(read) in allowed.split("|")
-    except ValueError:
-        fits = False
-    if not fits:
-        raise ConfigError(f"{name}={value} is not allowed; the scheme {scheme} takes {name} = {allowed}.")
-    return read
+        if allowed == PATH or (float(low) <= read <= float(high) if high else str(read) in allowed.split("|")):
+            return read
+    raise ConfigError(f"{name}={value} is not allowed; the scheme {scheme} takes {name} = {allowed}.")

@@ -75,8 +75,7 @@ class Sentences(ValueScheme):
 
 def _size(value: bytes) -> int:
     """Return the number of words in the text (characters, in scripts without spaces)."""
-    size: int = _SIZE.unpack(value[: _SIZE.size])[0]
-    return size
+    return int(_SIZE.unpack(value[: _SIZE.size])[0])
 
 
 def _longest(text: Text) -> Numbers:

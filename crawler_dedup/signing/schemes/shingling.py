@@ -183,9 +183,8 @@ def _union(ours: Numbers, theirs: Numbers) -> Numbers:
 
 def _resemblance_of_smallest(new: _Sketch, kept: _Sketch) -> float:
     together = _union(new.smallest, kept.smallest)[:SMALLEST]
-    in_both = np.intersect1d(
-        np.intersect1d(new.smallest, kept.smallest, assume_unique=True), together, assume_unique=True
-    )
+    common = np.intersect1d(new.smallest, kept.smallest, assume_unique=True)
+    in_both = np.intersect1d(common, together, assume_unique=True)
     return len(in_both) / max(len(together), 1)
 
 

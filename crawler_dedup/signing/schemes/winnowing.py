@@ -138,9 +138,8 @@ def choose_runs(letters: Numbers, width: int, window: int) -> Pieces:
         # Of equal hashes the last place makes the smallest number.
         ranked = hashes & ~_LOW_PLACE | _LOW_PLACE - np.arange(len(hashes), dtype=np.uint64)
         least = _sliding_minimum(ranked, window)
-        places = (_LOW_PLACE - (least[np.flatnonzero(np.diff(least, prepend=~least[:1]))] & _LOW_PLACE)).astype(
-            np.int64
-        )
+        chosen = least[np.flatnonzero(np.diff(least, prepend=~least[:1]))]
+        places = (_LOW_PLACE - (chosen & _LOW_PLACE)).astype(np.int64)
         parts.append(Pieces(places + first, hashes[places] >> _GAP_BITS))
     starts, first_of = np.unique(np.concatenate([part.starts for part in parts]), return_index=True)
     return _without_repeats(Pieces(starts, np.concatenate([part.numbers for part in parts])[first_of]), window)
@@ -174,8 +173,7 @@ def _letters_of(characters: str) -> Numbers:
 
 def count_letters(codes: NDArray[np.uint32]) -> Positions:
     """Return the number of letters that each character counts as."""
-    counts: Positions = _letters_by_code()[np.minimum(codes, _WIDE_END)]
-    return counts
+    return np.take(_letters_by_code(), np.minimum(codes, _WIDE_END))
 
 
 @cache
