@@ -61,12 +61,7 @@ class WorksMiddleware:
         self._library.close()
         self._matches.close()
 
-    async def process_response(
-        self,
-        request: Request,
-        response: Response,
-        spider: Spider | None = None,  # noqa: ARG002
-    ) -> Response:
+    async def process_response(self, request: Request, response: Response, spider: Spider | None = None) -> Response:  # noqa: ARG002
         """Compare *response*, and pass it."""
         is_text = isinstance(response, HtmlResponse) or _is_plain_text(response)
         if is_text and response.status == 200 and request.callback is not NO_CALLBACK:
@@ -102,12 +97,9 @@ class WorksMiddleware:
 
     def _report(self, response: Response, error: Exception) -> None:
         self._count("errors")
-        name = type(error).__name__
-        self._throttle.log(
-            *(_LOGGER.log, name, logging.WARNING, "<%d %s> was not compared with the works: %s: %s"),
-            *(response.status, response.url, name, error),
-            extra={"spider": self._crawler.spider},
-        )
+        name, message = type(error).__name__, "<%d %s> was not compared with the works: %s: %s"
+        args, extra = (response.status, response.url, name, error), {"spider": self._crawler.spider}
+        self._throttle.log(_LOGGER.log, name, logging.WARNING, message, *args, extra=extra)
 
     def _count(self, name: str, by: int = 1) -> None:
         self._crawler.stats.inc_value(f"dedup/works/{name}", by)

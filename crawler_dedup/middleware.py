@@ -89,12 +89,7 @@ class DedupMiddleware:
             raise IgnoreRequest("This crawl has already requested the restored page.")
         return await self.session.restorations.read_stored(request)
 
-    async def process_response(
-        self,
-        request: Request,
-        response: Response,
-        spider: Spider | None = None,  # noqa: ARG002
-    ) -> Response:
+    async def process_response(self, request: Request, response: Response, spider: Spider | None = None) -> Response:  # noqa: ARG002
         """Pass *response*, or raise :class:`~crawler_dedup.NearDuplicate` if its page is dropped and not followed."""
         checked = await self._checker.check(request, response)
         if META_RESTORED in request.meta:

@@ -231,12 +231,7 @@ class SettlingMiddleware:
         if not handling.open_outputs:
             self._callback_ended(response, succeeded=True)
 
-    def process_spider_exception(
-        self,
-        response: Response,
-        exception: Exception,  # noqa: ARG002
-        spider: Spider | None = None,  # noqa: ARG002
-    ) -> None:
+    def process_spider_exception(self, response: Response, exception: Exception, spider: Spider | None = None) -> None:  # noqa: ARG002
         """Note that a callback has failed: this middleware is the outermost, and no other has handled *exception*."""
         self._callback_ended(response, succeeded=False)
 

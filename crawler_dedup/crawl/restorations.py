@@ -13,7 +13,7 @@ from scrapy import signals
 from scrapy.exceptions import IgnoreRequest
 from scrapy.http import Headers, HtmlResponse, Request, Response
 
-from crawler_dedup.crawl.gate import META_SCHEDULED
+from crawler_dedup.crawl.gate import META_SCHEDULED, fingerprint_of
 from crawler_dedup.crawl.monitor import Monitor
 from crawler_dedup.crawl.requests import describe_request
 from crawler_dedup.crawl.workers import Workers
@@ -54,7 +54,7 @@ class Restorations:
         self._spider = crawler.spider.name if crawler.spider else ""
         self._waiting: Mapping[str, DroppedRequest] = {}
         # By the fingerprints of the requests for restored pages what is recorded of them; None: it is in a WARC file.
-        self._requested: dict[bytes, DroppedRequest | None] = {}
+        self._requested: dict[str, DroppedRequest | None] = {}
         self._failures: dict[str, int] = {}  # by address of the pages that were requested; 0: restored
         self._by_claim: dict[int, str] = {}
         if not is_dry:  # what passes a dry run is not kept for crawls that drop
@@ -84,7 +84,7 @@ class Restorations:
             else:
                 is_stored = url in self._positions
                 if request.method == "GET" or is_stored:  # else it cannot be repeated
-                    self._requested[self._fingerprint(request)] = None if is_stored else recorded
+                    self._requested[fingerprint_of(request, self._crawler)] = None if is_stored else recorded
             await asyncio.sleep(0)  # there may be many
 
     def _make_request(self, url: str, request: DroppedRequest) -> Request:
@@ -102,9 +102,6 @@ class Restorations:
             priority=_PRIORITY,
             dont_filter=True,
         )
-
-    def _fingerprint(self, request: Request) -> bytes:
-        return self._crawler.request_fingerprinter.fingerprint(request)
 
     def _find_stored(self) -> None:
         """Find the pages that are in WARC files."""
@@ -155,7 +152,7 @@ class Restorations:
         Nor does that filter see a request with which the spider starts. Such a request is refused if it has nothing, such as
         a header, that the request for the restored page lacks, and if the page does not come from a WARC file.
         """
-        fingerprint = self._fingerprint(request)
+        fingerprint = fingerprint_of(request, self._crawler)
         if fingerprint in self._requested:
             recorded = self._requested[fingerprint]
             if not request.dont_filter or (recorded and self._is_recorded_start(request, recorded)):

@@ -179,9 +179,9 @@ class ComparedPair(PagePair):
         """The places of blocks that many pages of the site have: labels, or states, if the kept page is in the same frame.
 
         They may be anywhere on thin pages and pages that are visited again, else around the main text or, if they are short,
-        below it. If the kept page has nothing else in their place, only shared blocks around the main text are states. Links
-        are none, except around it. Of blocks with a digit elsewhere, the kept page must lack several, of which those below
-        the heading have twice the weight: they are values of a table, not the date in a frame.
+        below it. On one host, shared blocks around the main text are states even if the kept page has nothing else in their
+        place. Links are none, except around it. Of blocks with a digit elsewhere, the kept page must lack several, of which
+        those below the heading have twice the weight: they are values of a table, not the date in a frame.
         """
         blocks, common, is_thin = self._blocks, self.site_of_new.common, self.new.kind is PageKind.THIN
         states = {
@@ -192,7 +192,7 @@ class ComparedPair(PagePair):
             if not block.traits & _ENTRY or (block.traits & _LINKED and (is_thin or place in self._near))
         }
         if not self._takes_turns:
-            shared = self.site_of_new.shared if self._has_same_frame else ()
+            shared = self.site_of_new.shared if self.same_host and self._has_same_frame else ()
             return {at for at in states.intersection(self._near) if blocks[at].hash in shared}
         if is_thin or self.is_revisit:
             return states

@@ -8,6 +8,7 @@ import re
 import shlex
 import signal
 import sqlite3
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -174,54 +175,48 @@ def test_inputs_that_cannot_be_read_are_reported_each_in_a_sentence(library: Pat
     assert all(re.match(r"Error: .*\.$", line) for line in result.stderr.splitlines())
 
 
-def test_no_match_is_lost_or_doubled_when_a_check_is_killed(library: Path, tmp_path: Path) -> None:
-    texts = {f"{number:02}.txt": (PAGE + str(number) + BEFORE * 20).encode() for number in range(40)}
-    folder = write_files(tmp_path / "folder", texts)
-    call = [PROGRAM, "works", "check", str(folder), "--library", str(library), "-j", "1"]
+def kill_often(command: str, folder: Path, library: Path, *, table: str, step: int) -> Iterator[int]:
+    """Kill a command twice, each time when the table has so many more rows; yield how many it has."""
+    call = [PROGRAM, "works", command, str(folder), "--library", str(library), "-j", "1"]
     stored = 0
-    while stored < 8:  # each kill comes when there are a few more matches than at the last
+    while stored < 2 * step:
         process = start(call, env=environment())
-        while (now := count_matches(library)) < stored + 4 and process.poll() is None:
+        while (now := count_rows(library, table)) < stored + step and process.poll() is None:
             pass
         process.send_signal(signal.SIGKILL)
         process.communicate()
         assert now > stored
-        stored = now
+        yield (stored := now)
+
+
+def test_no_match_is_lost_or_doubled_when_a_check_is_killed(library: Path, tmp_path: Path) -> None:
+    texts = {f"{number:02}.txt": (PAGE + str(number) + BEFORE * 20).encode() for number in range(40)}
+    folder = write_files(tmp_path / "folder", texts)
+    *_, stored = kill_often("check", folder, library, table="matches", step=4)
     found = check(folder, library=library, status=1)
-    assert len(found["match"]) == len(texts)
-    assert count_matches(library) == len(texts)
+    assert len(found["match"]) == count_rows(library, "matches") == len(texts)
     assert found["checked"][0]["new"] <= len(texts) - stored
 
 
 def test_a_library_is_whole_after_a_kill_while_works_are_added(tmp_path: Path) -> None:
     texts = {f"{number:02}.txt": f"{chinese(number % 30, 200)}{number}".encode() for number in range(40)}
     folder, library = write_files(tmp_path / "works", texts), tmp_path / "library"
-    call = [PROGRAM, "works", "add", str(folder), "--library", str(library), "-j", "1"]
-    added = 0
-    while added < 16:
-        process = start(call, env=environment())
-        while count_rows(library / LIBRARY, "works") < added + 8 and process.poll() is None:
-            pass
-        process.send_signal(signal.SIGKILL)
-        process.communicate()
+    compared = 0
+    for _ in kill_often("add", folder, library, table="works", step=8):
         with closing(Library(library)) as opened:
             sources = [Path(work.source).name for work in opened.works()]
-            for name in sources[added:]:
+            for name in sources[compared:]:
                 found = opened.compare(texts[name].decode())
                 assert name in [Path(match.work.source).name for match in found]
                 assert found[0].comparison.share_of_text > 0.99
-        assert len(sources) > added
-        added = len(sources)
+        compared = len(sources)
     left = works("add", folder, "-j", 1, library=library).output
     assert f"added or changed; the library has {len(texts)} works." in left
 
 
-def count_matches(library: Path) -> int:
-    return count_rows(library / FILE, "matches")
-
-
-def count_rows(file: Path, table: str) -> int:
+def count_rows(library: Path, table: str) -> int:
     """Count the rows of a table that another process fills; 0 if it is not there yet."""
+    file = library / {"matches": FILE, "works": LIBRARY}[table]
     if not file.exists():
         return 0
     with closing(sqlite3.connect(file, timeout=30)) as connection:

@@ -13,11 +13,11 @@ MARK = "Just a moment"
 LONG_BAN = article("ban", count=120).replace("<h1>", f"<h1>{MARK} ")
 TINY_BAN = f"<title>{MARK}</title><h1>{MARK}</h1><p>Checking your browser. This takes a few seconds.</p>"
 
-SPIDERS = f"""
+SPIDERS = """
 from scrapy.downloadermiddlewares.retry import get_retry_request
 from tests.support.walker import Walker, seen
 
-MARK = "{MARK}"
+MARK = "Just a moment"
 
 
 def replaced(response):
@@ -26,7 +26,7 @@ def replaced(response):
 
 class Banned:
     def request(self, path, **options):
-        return super().request(f"/{{self.name}}{{path}}", **options)
+        return super().request(f"/{self.name}{path}", **options)
 
     def parse(self, response):
         yield from self.handle_ban(response) if MARK in response.text else [seen(response)]
@@ -37,8 +37,16 @@ class Banned:
 
 class OfALongPage(Banned, Walker):
     name = "long"
-"""
-FURTHER_SPIDERS = """
+
+
+class AfterTheLastAttempt(Banned, Walker):
+    name = "last"
+    custom_settings = {"RETRY_TIMES": 2, "RETRY_PRIORITY_ADJUST": 1}
+
+    def handle_ban(self, response):
+        yield self.request(f"/log?{response.url}", callback=lambda response: None)
+        yield from super().handle_ban(response)
+
 
 class OfATinyPage(Banned, Walker):
     name = "tiny"
@@ -109,46 +117,40 @@ class InTheErrback(WithMiddleware, Walker):
                 error.response = response
                 raise error
 """
-NAMES = ("long", "tiny", "elsewhere", "redirected", "replaced", "output", "exception", "errback")
+NAMES = ("long", "last", "tiny", "elsewhere", "redirected", "replaced", "output", "exception", "errback")
 
 
-def banned_at_first(path: str, ban: str, times: int = 1) -> Callable[[], Answer]:
+NEVER_THERE = f"/last{PRODUCTS[0]}"
+"""A page that is banned at each attempt."""
+
+
+def banned_at_first(path: str, ban: str, times: int) -> Callable[[], Answer]:
     """Return a page that answers with *ban* for some *times*."""
     answers = iter([html(ban)] * times)
     return lambda: next(answers, html(article(path)))
 
 
-def test_a_ban_page_that_is_asked_for_again_in_any_way_represents_no_other(tmp_path: Path) -> None:
+def test_a_ban_page_that_is_asked_for_again_in_any_way_represents_no_other_even_after_the_last_attempt(
+    tmp_path: Path,
+) -> None:
     pages: dict[str, Page] = {}
     for path in (f"/{name}{product}" for name in NAMES for product in PRODUCTS):
-        banned = banned_at_first(path, TINY_BAN if path.startswith("/tiny") else LONG_BAN)
+        ban = TINY_BAN if path.startswith("/tiny") else LONG_BAN
+        banned = banned_at_first(path, ban, times=10 if path == NEVER_THERE else 1)
         is_redirected = path.startswith("/redirected")
         pages |= {path: redirect(f"{path}/final"), f"{path}/final": banned} if is_redirected else {path: banned}
         pages[f"{path}?again=1"] = html(article(path))
     settings = {"CONCURRENT_REQUESTS": 8, "CONCURRENT_REQUESTS_PER_DOMAIN": 8}
     with Site(pages) as site:
-        crawls = run_scripts(tmp_path, SPIDERS + FURTHER_SPIDERS, settings, site=site.url, paths=PRODUCTS)
+        crawls = run_scripts(tmp_path, SPIDERS, settings, site=site.url, paths=PRODUCTS)
     assert crawls.keys() == {*NAMES}
     for name, crawl in crawls.items():
         paths = [path.partition("?")[0].removesuffix("/final") for path in crawl.paths()]
-        assert sorted(paths) == [f"/{name}{product}" for product in PRODUCTS]
+        wanted = [path for path in (f"/{name}{product}" for product in PRODUCTS) if path != NEVER_THERE]
+        assert sorted(paths) == wanted
         counts = crawl.counts("handled/")
-        assert counts["badly"] == counts["well"] == counts["settled"] == len(PRODUCTS)
-
-
-ALSO_OTHER_REQUESTS = """
-    def handle_ban(self, response):
-        yield self.request(f"/log?{response.url}", callback=lambda response: None)
-        yield from filter(None, [get_retry_request(response.request, spider=self)])
-"""
-
-
-def test_a_ban_page_after_the_last_attempt_represents_no_other(tmp_path: Path) -> None:
-    products = [f"/long{product}" for product in PRODUCTS]
-    pages = {path: banned_at_first(path, LONG_BAN, times=1 + 9 * (path == products[0])) for path in products}
-    settings = {"RETRY_TIMES": 2, "RETRY_PRIORITY_ADJUST": 1}
-    crawl = crawl_pages(tmp_path, pages, SPIDERS + ALSO_OTHER_REQUESTS, settings, paths=PRODUCTS)
-    assert sorted(crawl.paths()) == products[1:]
+        assert counts["well"] == counts["settled"] == len(wanted)
+        assert counts["badly"] == len(PRODUCTS) + 2 * (name == "last")  # the attempts for the page that is never there
 
 
 def test_a_page_that_links_to_itself_or_asks_for_it_again_with_an_item_was_handled(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from tests.support.processes import still_running
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="finds processes in /proc")
 
 ODD = "tests.support.odd_extractor.extract"
-ARTICLES = {f"/{number}": html(article(number)) for number in range(30)}
+ARTICLES = {f"/{number}": html(article(number)) for number in range(20)}
 MANY: dict[str, Any] = {"CONCURRENT_REQUESTS": 8, "CONCURRENT_REQUESTS_PER_DOMAIN": 8}
 CHILDREN = """
 import os
@@ -38,8 +38,8 @@ def odd(what: str) -> Any:
 
 def test_without_processes_pages_are_signed_on_the_event_loop(tmp_path: Path) -> None:
     crawl = crawl_pages(tmp_path, ARTICLES, SPIDER, {**MANY, "DEDUP_PROCESSES": 0})
-    assert crawl.counts() == {"checked": 30, "kept": 30}
-    assert crawl.notes == 30 * [[[], []]]
+    assert crawl.counts() == {"checked": 20, "kept": 20}
+    assert crawl.notes == 20 * [[[], []]]
     assert "signatures computed on the event loop" in crawl.log
 
 
@@ -49,7 +49,7 @@ def test_crawls_of_one_process_have_a_worker_each(tmp_path: Path) -> None:
     )
     with Site(ARTICLES) as site:
         crawls = run_scripts(tmp_path, spiders, MANY, site=site.url, paths=list(ARTICLES)).values()
-    assert [crawl.counts() for crawl in crawls] == 2 * [{"checked": 30, "kept": 30}]
+    assert [crawl.counts() for crawl in crawls] == 2 * [{"checked": 20, "kept": 20}]
     pids = {pid for crawl in crawls for _, pids in crawl.notes for pid in pids}
     assert len(pids) == 2
     assert still_running(pids) == []
@@ -77,10 +77,10 @@ class Spider(Walker):
 """
 
 
-THREE = {1: signal.SIGKILL, 9: signal.SIGSEGV, 20: signal.SIGKILL}
+THREE = {1: signal.SIGKILL, 7: signal.SIGSEGV, 15: signal.SIGKILL}
 
 
-@pytest.mark.parametrize(("kills", "processes"), [(THREE, 1), (THREE, 2), ({10: signal.SIGSTOP}, 2)])
+@pytest.mark.parametrize(("kills", "processes"), [(THREE, 1), (THREE, 2), ({8: signal.SIGSTOP}, 2)])
 def test_no_page_and_no_decision_is_lost_to_kills_of_workers(
     kills: dict[int, int], processes: int, tmp_path: Path
 ) -> None:
@@ -92,13 +92,13 @@ def test_no_page_and_no_decision_is_lost_to_kills_of_workers(
         crawl = run_script(tmp_path, program, settings, site=site.url, paths=list(pages))
         again = run_script(tmp_path, WALK, MANY, site=site.url, paths=list(pages))
     counts = crawl.counts()
-    assert counts["checked"] == 60
+    assert counts["checked"] == 40
     assert 1 <= counts["worker/restarts"] <= len(kills)
     assert {path.removeprefix("/copy") for path in crawl.paths()} == set(ARTICLES)
     if signal.SIGSTOP in kills.values():  # it may have stopped while it wrote, so that the other one has to wait
-        assert counts["dropped"] + counts["unchecked"] >= 30
+        assert counts["dropped"] + counts["unchecked"] >= 20
     else:
-        assert (counts["dropped"], counts["unchecked"]) == (30, 0)
+        assert (counts["dropped"], counts["unchecked"]) == (20, 0)
     (line,) = crawl.lines("WARNING", "The worker process")  # one a minute
     assert "; pages that it had: " in line
     assert again.counts()["kept"] <= counts["unchecked"]

@@ -583,11 +583,6 @@ def put(name: bytes) -> Callable[[lmdb.Transaction], bytes]:
     return job
 
 
-def fail(txn: lmdb.Transaction) -> None:
-    txn.put(b"half", b"done")
-    raise ValueError("bad job")
-
-
 def test_all_waiting_jobs_share_one_transaction(env: lmdb.Environment) -> None:
     committer = Committer(env)
     with env.begin(write=True):  # as another process would, for a while
@@ -614,18 +609,6 @@ def test_the_last_commit_is_on_disk_when_the_thread_has_ended(env: lmdb.Environm
     committer.submit(put(b"a")).result()
     assert committer.close(10)
     assert synced == [(True, 1)]
-
-
-def test_a_failing_job_fails_alone_and_changes_nothing(env: lmdb.Environment) -> None:
-    committer = Committer(env)
-    with env.begin(write=True):
-        before, bad, after = committer.submit(put(b"a")), committer.submit(fail), committer.submit(put(b"b"))
-    assert (before.result(), after.result()) == (b"a", b"b")
-    with pytest.raises(ValueError, match="bad job"):
-        bad.result()
-    with env.begin() as txn:
-        assert [key for key, _ in txn.cursor()] == [b"a", b"b"]
-    assert committer.close(10)
 
 
 def test_withdrawn_jobs_are_not_kept_while_a_disk_hangs(env: lmdb.Environment) -> None:

@@ -224,11 +224,14 @@ def submit_together(store: DirectoryIndex, *jobs: Any) -> list[Future[Any]]:
     return futures
 
 
-def test_a_snapshot_of_an_aborted_transaction_is_not_known(store: DirectoryIndex) -> None:
+def test_a_job_that_fails_changes_nothing_and_the_snapshots_of_its_transaction_are_made_anew(
+    store: DirectoryIndex,
+) -> None:
     count_pages(store, MIN_PAGES - 2)
     matcher = ByDistance()
 
-    def fail(_: lmdb.Transaction) -> None:
+    def fail(txn: lmdb.Transaction) -> None:
+        assert txn.put(b"half", b"done", db=store.environment.meta)
         raise ZeroDivisionError
 
     counting, failing, asking = submit_together(
@@ -237,7 +240,9 @@ def test_a_snapshot_of_an_aborted_transaction_is_not_known(store: DirectoryIndex
         lambda: store.environment.submit(fail),
         lambda: store.offer([page(102)], matcher),
     )
-    assert failing.exception() is not None
+    assert isinstance(failing.exception(), ZeroDivisionError)
+    with store.environment.read() as txn:
+        assert txn.get(b"half", db=store.environment.meta) is None
     assert [decision.snapshot for decision in (*counting.result(), *asking.result())] == [0, 0, 8]
     counts = SiteCounts()
     for number in (*range(1, MIN_PAGES - 1), 100, 101, 102):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import os
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -231,31 +230,21 @@ def test_an_index_of_an_earlier_version_is_refused(server: Server) -> None:
 # Maintenance
 
 
-@pytest.fixture
-def filled(address: ServerAddress) -> ServerAddress:
-    """Return an index with pages, one of them not settled."""
-    with closing(open_backend(address)) as store:
-        store.offer([page(number, signature) for number, signature in enumerate(uniform(7, 50))], NEAR).result()
-        run = store.begin_run()
-        context = RunContext(run.number, 60, clock=run.now)
-        claiming = replace(context, next_claim=itertools.count(1).__next__)
-        (decision,) = store.offer([page(100, 1)], NEAR, claiming).result()
-        assert not settle(store, 100, decision.claim + 1, context)
-        store.end_run(context, finished=True)
-        run.release()
-    return address
-
-
 def test_an_index_can_be_exported_from_a_server_into_a_directory_and_back(
-    filled: ServerAddress, server: Server, tmp_path: Path
+    address: ServerAddress, store: Index, server: Server, tmp_path: Path
 ) -> None:
+    store.offer([page(number, signature) for number, signature in enumerate(uniform(7, 50))], NEAR).result()
+    run = store.begin_run()
+    store.offer([page(100, 1)], NEAR, RunContext(run.number, 60, clock=run.now, next_claim=lambda: 1)).result()
+    run.release()
+
     def carry(source: object, target: object) -> tuple[int, int]:
         with closing(opening.open_index(source)) as pages:  # type: ignore[arg-type]
             transfer.export_index(pages, tmp_path / "file", lambda _: None)
         filing = lambda _: NEAR  # noqa: E731
         return transfer.import_index(Export(tmp_path / "file"), target, filing, lambda _: None, lambda _: None)  # type: ignore[arg-type]
 
-    assert carry(filled, tmp_path / "directory") == (50, 50)
+    assert carry(address, tmp_path / "directory") == (50, 50)
     assert carry(tmp_path / "directory", server.address("back")) == (50, 50)
     with closing(opening.open_index(server.address("back"))) as back:
         assert verify(back, NEAR) == []

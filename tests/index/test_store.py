@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from crawler_dedup import IndexMismatch, IndexUnusable, Match, SignedPage, Verdict
-from crawler_dedup.index import transaction
+from crawler_dedup.index import layout
 from crawler_dedup.index.index import Index
 from crawler_dedup.index.limits import MAX_COMPARED, MAX_REPRESENTATIVES
 from crawler_dedup.index.lmdb import verification
@@ -73,9 +73,7 @@ def test_pages_are_decided_as_by_a_comparison_with_all_kept_pages(
     """
     source, matcher, kept = random.Random(seed), ByDistance(distances), dict[tuple[str, int], int]()
     with pytest.MonkeyPatch.context() as patched, ExitStack() as stack:
-        for module, name in product(
-            (transaction, verification), REFERENCES if coarse and places.server is None else ()
-        ):
+        for module, name in product((layout, verification), REFERENCES if coarse and places.server is None else ()):
             if hasattr(module, name):
                 patched.setattr(module, name, make_coarse(getattr(module, name)))
         open_backend(places(), fresh=True).close()
@@ -108,6 +106,12 @@ def test_pages_are_decided_as_by_a_comparison_with_all_kept_pages(
                 kept[scope, number] = signature
         assert {len(store) for store in stores} == {len(kept)}
         assert verify(stores[0], matcher) == []
+
+
+def test_the_nearest_page_is_named_first(backend: Index) -> None:
+    backend.offer([page(1, 0), page(2, 0b11111 << 20)], ByDistance(3)).result()
+    decision = backend.offer([page(3, 0b1111 << 20)], ByDistance(5)).result()[0]
+    assert decision.duplicate_of == "http://example.com/2"
 
 
 def test_a_signature_stays_as_long_as_another_page_has_it(backend: Index) -> None:

@@ -183,11 +183,6 @@ class NothingLost(RuleBasedStateMachine):
             if passed and end != "later":
                 self._handle(living, -1, end == "handled", fraction)
 
-    @rule(pages=st.tuples(_VISITS, _VISITS, _VISITS))
-    def offer_by_all(self, pages: Sequence[Sequence[_Visit]]) -> None:
-        for slot, page in enumerate(pages):
-            self.offer(slot, page)
-
     @rule(slot=_SLOTS, page=_PAGES, pause=_PAUSES, fraction=_FRACTIONS, tidied=st.booleans())
     def handle_one_before_the_death(self, slot: int, page: _Page, pause: _Pause, fraction: float, tidied: bool) -> None:
         """Kill a process after it has handled a page; what is lost depends on the time between, and on the last offer."""
@@ -222,7 +217,7 @@ class NothingLost(RuleBasedStateMachine):
         if delay is None:
             life.worker.answer()
         else:
-            self._kill_in_the_middle(life, delay)
+            self._kill(life, delay)
 
     @rule(slot=_SLOTS, delay=_PERHAPS)
     def close(self, slot: int, delay: float | None) -> None:
@@ -233,7 +228,7 @@ class NothingLost(RuleBasedStateMachine):
         elif life.lives and delay is not None:
             self._flush(life)
             life.worker.send("close", self._now)
-            self._kill_in_the_middle(life, delay)
+            self._kill(life, delay)
 
     @rule(slot=_SLOTS, restart=st.booleans())
     def kill(self, slot: int, restart: bool) -> None:
@@ -250,7 +245,7 @@ class NothingLost(RuleBasedStateMachine):
         if life.lives:
             living.pages.append(page)
             life.worker.send("offer", self._now, signed(*page))
-            self._explain(life, page, self._kill_in_the_middle(life, delay))
+            self._explain(life, page, self._kill(life, delay))
 
     @rule(slot=_SLOTS, place=st.integers(0, 5), is_handled=st.booleans(), fraction=_FRACTIONS, delay=_DELAYS)
     def kill_while_handling(self, slot: int, place: int, is_handled: bool, fraction: float, delay: float) -> None:
@@ -260,11 +255,7 @@ class NothingLost(RuleBasedStateMachine):
             if is_handled:
                 self._store(life, content, fraction)
             life.worker.send("settle" if is_handled else "release", self._now, decision)
-            self._kill_in_the_middle(life, delay)
-
-    @rule(pause=_PAUSES)
-    def clock(self, pause: _Pause) -> None:
-        self._pass(*pause)
+            self._kill(life, delay)
 
     @rule(seconds=st.sampled_from([0.7, 3.0, 40.0, -3.0, -1000.0]))
     def set_the_clock(self, seconds: float) -> None:
@@ -425,12 +416,9 @@ class NothingLost(RuleBasedStateMachine):
         self._owed.update(life.owed)
         slot.pages = []
 
-    def _kill_in_the_middle(self, life: Life, delay: float) -> Any:
-        """Kill a process that has something to do; returns its answer, if it came so far."""
+    def _kill(self, life: Life, delay: float = 0.0) -> Any:
+        """Kill a process *delay* milliseconds after its last command, and return its answer, if it came so far."""
         time.sleep(delay / 1000)
-        return self._kill(life)
-
-    def _kill(self, life: Life) -> Any:
         answer = life.worker.kill()
         life.lives = False
         self._note(f"run {life.number} was killed: {answer}")

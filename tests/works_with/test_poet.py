@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from crawler_dedup import Config, Deduplicator
 from tests.support.crawling import ADDONS, Site, article, crawl_pages, html, run_script
 from tests.support.packages import needs_package
 
@@ -64,8 +63,6 @@ def test_page_objects_get_their_pages_and_a_duplicate_goes_to_the_errback(tmp_pa
     )
     assert (crawl.counts()["kept"], crawl.counts()["dropped"]) == (2, 1)
     assert crawl.counts("handled/") == {"well": 2, "settled": 2}
-    with Deduplicator.open(tmp_path / "index", Config(tokenizer="bigrams")) as deduplicator:
-        assert len(deduplicator) == 2
 
 
 NO_RESPONSE = """

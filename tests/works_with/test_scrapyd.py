@@ -12,7 +12,8 @@ import time
 import urllib.error
 import urllib.request
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
@@ -61,73 +62,58 @@ def pack_project(path: Path) -> None:
             archive.writestr(name, content)
 
 
-class Daemon:
-    """A daemon with the project ``news``; its files are in *directory*, in which it runs."""
+def ask(url: str, **fields: str) -> Any:
+    """Ask a service of the daemon; with *fields* it is a POST."""
+    data = urlencode(fields).encode() if fields else None
+    with urllib.request.urlopen(url, data, timeout=_SECONDS) as response:
+        return json.load(response)
 
-    def __init__(self, directory: Path) -> None:
-        self.directory = directory
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self._url = f"http://127.0.0.1:{free.getsockname()[1]}"
-        options = {"dbs_dir": directory / "dbs", "http_port": self._url.rpartition(":")[2], "max_proc": 2}
-        lines = [
-            f"{name} = {value}\n" for name, value in (options | {"poll_interval": 0.1, "items_dir": "items"}).items()
-        ]
-        (directory / "scrapyd.conf").write_text(f"[scrapyd]\n{''.join(lines)}")
-        pack_project(directory / "eggs" / "news" / "1.egg")
-        with (directory / "daemon.log").open("w") as log:
-            self._process = subprocess.Popen(
-                [sys.executable, "-W", "ignore", "-m", "scrapyd"],
-                cwd=directory,
-                env={**os.environ, "PYTHONPATH": str(ROOT)},
-                stdout=log,
-                stderr=subprocess.STDOUT,
-            )
-        self.wait_until(self._answers)
 
-    def wait_until(self, condition: Any) -> None:
+def answers(url: str) -> bool:
+    try:
+        return bool(ask(f"{url}/daemonstatus.json"))
+    except urllib.error.URLError:
+        return False
+
+
+@contextmanager
+def daemon(directory: Path) -> Iterator[tuple[str, Callable[[Callable[[], bool]], None]]]:
+    """Yield the address of a daemon with the project ``news``, which runs in *directory*, and a function that waits."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    options = {
+        "dbs_dir": directory / "dbs",
+        "http_port": port,
+        "max_proc": 2,
+        "poll_interval": 0.1,
+        "items_dir": "items",
+    }
+    lines = [f"{name} = {value}\n" for name, value in options.items()]
+    (directory / "scrapyd.conf").write_text(f"[scrapyd]\n{''.join(lines)}")
+    pack_project(directory / "eggs" / "news" / "1.egg")
+    command = [sys.executable, "-W", "ignore", "-m", "scrapyd"]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    with (directory / "daemon.log").open("w") as log:
+        process = subprocess.Popen(command, cwd=directory, env=environment, stdout=log, stderr=subprocess.STDOUT)
+
+    def wait_until(condition: Callable[[], bool]) -> None:
         end = time.monotonic() + _SECONDS
         while not condition():
-            assert self._process.poll() is None, (self.directory / "daemon.log").read_text()
-            assert time.monotonic() < end, (self.directory / "daemon.log").read_text()
+            assert process.poll() is None, (directory / "daemon.log").read_text()
+            assert time.monotonic() < end, (directory / "daemon.log").read_text()
             time.sleep(0.1)
 
-    def _answers(self) -> bool:
-        try:
-            return bool(self.ask("daemonstatus"))
-        except urllib.error.URLError:
-            return False
-
-    def ask(self, service: str, **fields: str) -> Any:
-        """Ask a service of the daemon; with *fields* it is a POST."""
-        data = urlencode(fields).encode() if fields else None
-        with urllib.request.urlopen(f"{self._url}/{service}.json", data, timeout=_SECONDS) as response:
-            return json.load(response)
-
-    def finished_jobs(self) -> int:
-        with urllib.request.urlopen(f"{self._url}/listjobs.json?project=news", timeout=_SECONDS) as response:
-            return len(json.load(response)["finished"])
-
-    def log(self, job: str) -> str:
-        return (self.directory / "logs" / "news" / "walker" / f"{job}.log").read_text()
-
-    def titles(self, job: str) -> list[str]:
-        lines = (self.directory / "items" / "news" / "walker" / f"{job}.jl").read_text().splitlines()
-        return [json.loads(line)["title"] for line in lines]
-
-    def stop(self) -> None:
-        self._process.terminate()
-        self._process.wait(_SECONDS)
+    url = f"http://127.0.0.1:{port}"
+    try:
+        wait_until(lambda: answers(url))
+        yield url, wait_until
+    finally:
+        process.terminate()
+        process.wait(_SECONDS)
 
 
-@pytest.fixture
-def daemon(tmp_path: Path) -> Iterator[Daemon]:
-    daemon = Daemon(tmp_path)
-    yield daemon
-    daemon.stop()
-
-
-def test_two_jobs_at_once_keep_each_text_once_in_one_index(daemon: Daemon) -> None:
+def test_two_jobs_at_once_keep_each_text_once_in_one_index(tmp_path: Path) -> None:
     # Each text is sent only when both jobs have asked for it: they judge it at the same time.
     together = [threading.Barrier(2, timeout=_SECONDS) for _ in TEXTS]
 
@@ -138,14 +124,16 @@ def test_two_jobs_at_once_keep_each_text_once_in_one_index(daemon: Daemon) -> No
 
         return answer
 
-    index = daemon.directory / "index"
-    with Site({f"/{half}/{number}": meeting(half, number) for half in "ab" for number in TEXTS}) as site:
+    pages = {f"/{half}/{number}": meeting(half, number) for half in "ab" for number in TEXTS}
+    with Site(pages) as site, daemon(tmp_path) as (url, wait_until):
         fields = {"project": "news", "spider": "walker", "site": site.url, "numbers": ",".join(map(str, TEXTS))}
         for half in "ab":
-            daemon.ask("schedule", **fields, half=half, jobid=half, setting=f"DEDUP_DIR={index}")
-        daemon.wait_until(lambda: daemon.finished_jobs() == 2)
-    titles = [title for job in "ab" for title in daemon.titles(job)]
+            ask(f"{url}/schedule.json", **fields, half=half, jobid=half, setting=f"DEDUP_DIR={tmp_path / 'index'}")
+        wait_until(lambda: len(ask(f"{url}/listjobs.json?project=news")["finished"]) == 2)
+    items = "".join((tmp_path / "items/news/walker" / f"{job}.jl").read_text() for job in "ab")
+    titles = [json.loads(line)["title"] for line in items.splitlines()]
     assert sorted(titles) == sorted(f"Article {number}" for number in TEXTS)
-    assert not [line for job in "ab" for line in daemon.log(job).splitlines() if " WARNING: " in line]
-    with Deduplicator.open(index, Config()) as deduplicator:
+    for job in "ab":
+        assert " WARNING: " not in (tmp_path / "logs/news/walker" / f"{job}.log").read_text()
+    with Deduplicator.open(tmp_path / "index", Config()) as deduplicator:
         assert len(deduplicator) == len(TEXTS)

@@ -32,14 +32,11 @@ def api() -> Iterator[str]:
         def do_POST(self) -> None:
             order = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
             page = PAGES[urlsplit(order["url"]).path]
-            if order.get("browserHtml"):
-                content = {"browserHtml": page}
-            else:
-                content = {"httpResponseBody": b64encode(page.encode()).decode()}
+            body = {"httpResponseBody": b64encode(page.encode()).decode()}
+            content = {"browserHtml": page} if order.get("browserHtml") else body
             headers = [{"name": "Content-Type", "value": "text/html; charset=utf-8"}]
-            answer = json.dumps(
-                {"url": order["url"], "statusCode": 200, "httpResponseHeaders": headers, **content}
-            ).encode()
+            fields = {"url": order["url"], "statusCode": 200, "httpResponseHeaders": headers}
+            answer = json.dumps(fields | content).encode()
             self.send_response(200)
             self.send_header("Content-Type", "application/json")
             self.send_header("Content-Length", str(len(answer)))

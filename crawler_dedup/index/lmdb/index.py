@@ -116,13 +116,8 @@ class DirectoryIndex(Index):
         except IndexUnusable as error:
             return [str(error)]
 
-    def _submit(
-        self,
-        job: Callable[[Transaction], _T],
-        *,
-        urgent: bool = True,
-        needs: Needs = NO_NEEDS,  # noqa: ARG002  (reading costs no round trips)
-    ) -> Future[_T]:
+    def _submit(self, job: Callable[[Transaction], _T], *, urgent: bool = True, needs: Needs = NO_NEEDS) -> Future[_T]:  # noqa: ARG002
+        # What it needs is not read ahead: reading costs no round trips.
         return self.environment.submit(lambda txn: job(self._transaction(txn)), urgent=urgent)
 
     @contextmanager
