@@ -61,6 +61,7 @@ _LINK, _BREAK = "a", "br"
 _CONTACT = re.compile(r"\s*+(?!https?:|javascript:)[a-z][a-z\d+.-]*+:", re.IGNORECASE)
 _SAME_PAGE = re.compile(r"#|\s*+javascript:", re.IGNORECASE)
 _PLACE = re.compile(r"[^#]++#[^#\d]*+\d")  # a numbered place in another page: "/tea#comment-5"
+_RAISED = frozenset(("mn", "sub", "sup"))
 _CODE = frozenset("code kbd samp tt var".split())
 # The parts of lists and tables.
 _ITEMS = frozenset(("dd", "li", "td", "th"))
@@ -200,6 +201,9 @@ class BlockReader:
             self._link_begins = None
         elif tag == _BREAK:
             parts.append(LINE_BREAK)
+        elif tag in _RAISED and parts and parts[-1][-1:].isdigit() and (element.text or "")[:1].isdigit():
+            parts.append(" ")  # 10<sup>5</sup> is not 105
+            self._read(element, number, levels - 1)
         elif tag in _CODE:
             begin = len(parts)
             self._read(element, number, levels - 1)

@@ -116,13 +116,13 @@ def pack_blocks(
     beginnings = frozenset(name[0] for name in names)
     blocks, of_main = split_into_lines(page.blocks), frozenset(map(id, split_into_lines(main.blocks)))
     joined = find_joined(blocks)
-    rows = _Rows()
+    lines = [*read_lines(blocks)]
+    rows = _Rows([line.hash for _, block, line in lines if not line.numbers and _is_entry(block, line)])
     headings: list[tuple[str, bool]] = []
     main_texts: list[str] = []
-    for _, block, line in read_lines(blocks):
+    for _, block, line in lines:
         plain = line.plain
-        has_price = bool(line.numbers) and 2 * (block.size - block.linked) > block.linked
-        traits = _ENTRY if 2 * block.linked >= block.size and not (block.beside or has_price) else 0
+        traits = _ENTRY if _is_entry(block, line) else 0
         is_main = id(block) in of_main
         if block.level:
             headings.append((letters_of(plain), bool(traits)))
@@ -150,18 +150,28 @@ def pack_blocks(
     return PageBlocks(packed.tobytes(), named, rows.texts)
 
 
+def _is_entry(block: Block, line: Line) -> bool:
+    """Return whether a block is mainly a link, without words or a value beside it."""
+    has_price = bool(line.numbers) and 2 * (block.size - block.linked) > block.linked
+    return 2 * block.linked >= block.size and not (block.beside or has_price)
+
+
 class _Rows:
     """The blocks of a page as they are packed, and those of its tables' rows.
+
+    Args:
+        links: the hashes of links without numbers. A text with the same words counts as a repeated one: that the menu has
+            an entry "Berlin" says nothing about the page. Numbers are those of pages of a list, or months of an archive.
 
     Attributes:
         packed: traits and size of each block, by its hash.
         texts: its text, by its hash.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, links: Iterable[int]) -> None:
         self.packed: dict[int, tuple[int, int]] = {}
         self.texts: dict[int, str] = {}
-        self._times: dict[int, int] = {}
+        self._times = dict.fromkeys(links, 1)
         self._row = self._last_day = 0
         self._dated: list[tuple[Line, Block, int]] = []
         self._cells: list[tuple[Line, Block, int]] = []

@@ -32,7 +32,10 @@ IGNORABLE_RANGES = (
     "\u08e3-\u08ff\ufc5e-\ufc63\ufcf2-\ufcf4\ufe70-\ufe72\ufe74\ufe76-\ufe7f"
 )
 """Characters below U+10000 that change no word."""
-_RARE_IGNORABLE_RANGES = "\U00010efa-\U00010eff\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
+# Without the tags that make 🏴 the flag of England, Scotland or Wales.
+_RARE_IGNORABLE_RANGES = (
+    "\U00010efa-\U00010eff\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e001f\U000e0080-\U000e0fff"
+)
 
 HAN = re.compile(f"[{HAN_RANGES}]")
 """One Chinese character."""

@@ -40,8 +40,14 @@ def without_punctuation(content: bytes) -> bytes:
     return _TYPOGRAPHIC.sub(b"", content.translate(None, _PUNCTUATION))
 
 
+# Nothing but a number in brackets, which is a negative one in accounts.
+_IN_BRACKETS = re.compile(r"[^\w()]*+\([^\w()]*+(\d[\d.,]*+)[^\w()]*+\)[^\w()]*+")
+
+
 def numbers_in(plain: str) -> list[str]:
     """Return the numbers in a normalised text; a date or a range is a single number."""
+    if amount := _IN_BRACKETS.fullmatch(plain):
+        return [f"-{amount[1]}"]
     # The dash is also a minus, and the sign between two years.
     return _NUMBERS.findall(plain.replace("–", "-").replace("⁄", "/"))
 
@@ -55,9 +61,14 @@ def hash_line(letters: bytes, numbers: Sequence[str]) -> int:
 _CASED_UNITS = re.compile(r"\d ?([kmMgGpPtT]?(?:Wh?|Hz|V|A|F|J|Pa|Ω|Sv|bits?|bps|[bB](?:/s)?|g|m|s|l|L|eV|N))(?!\w)")
 
 
+# The first quotation mark of a text, behind a digit: inches or feet.
+_INCHES, _FEET = re.compile(r'[^"“”„]*+(?<=\d)["”]'), re.compile(r"[^'‘’‚]*+(?<=\d)['’](?!\w)")
+
+
 def cased_units(text: str) -> list[str]:
-    """Return the units of measurement with capital letters behind the numbers of a text that is not normalised."""
-    return [unit for unit in _CASED_UNITS.findall(text) if not unit.islower()]
+    """Return the units with capital letters or quotation marks behind the numbers of a text that is not normalised."""
+    marks = [mark for mark, pattern in (('"', _INCHES), ("'", _FEET)) if pattern.match(text)]
+    return marks + [unit for unit in _CASED_UNITS.findall(text) if not unit.islower()]
 
 
 _LINE_NUMBERS = re.compile(r"\d{1,6}(?: \d{1,6})+")

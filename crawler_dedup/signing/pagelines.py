@@ -37,12 +37,15 @@ SYMBOLS = frozenset(("Sc", "Sm", "So"))
 """Categories of characters that say something alone: currencies, operators and arrows, and other symbols."""
 SHORT = 60
 """Letters: a longer block is a text, and no label, fact or name."""
+_MARKS = frozenset("*•†‡")  # ratings, footnotes, "deceased"
 # Lines that only announce an advertisement, which differs on each visit.
 _ADVERTISING = frozenset(map(str.encode, read_patterns("advertising")))
 _FIRST_LINE = ("1", "// 1")
 # What follows the date of a page: "1.2k 0", of its readers and their comments.
 _SHORT_COUNTS = re.compile(r" ?\d+(?:\.\d+)?k(?: 0)?")
 _LEAST_SEQUENCE = 5
+# A grade (A-), a blood group, a prefix.
+_ENDS_WITH_MINUS = re.compile(r"(?<=[^\W\d_])-\Z")
 
 
 def split_into_lines(blocks: Sequence[Block]) -> list[Block]:
@@ -80,7 +83,7 @@ _LONGEST_KNOWN = 100  # characters
 
 
 def _is_content(character: str) -> bool:
-    return character.isalnum() or category(character) in SYMBOLS
+    return character.isalnum() or character in _MARKS or category(character) in SYMBOLS
 
 
 def _read_date(plain: str) -> tuple[Sequence[str], bytes] | None:
@@ -133,7 +136,7 @@ def _read_new(blocks: Sequence[Block]) -> Iterator[Line]:
     # Each line follows a line end, also the first, because a long one is normalised in pieces that begin there.
     folded = normalise("".join([f"\n{text}" for text in texts if not text.isascii()]), limit=inf).split("\n")
     next_folded = iter(folded[1:]).__next__
-    plain_lines = [text.lower() if text.isascii() else next_folded() for text in texts]
+    plain_lines = [_ENDS_WITH_MINUS.sub("−", text.lower() if text.isascii() else next_folded()) for text in texts]
     lines: list[tuple[str, Sequence[str], bytes | None]] = []
     for block, plain, digits in zip(blocks, plain_lines, _digits_of("\n".join(plain_lines)).split(b"\n"), strict=True):
         # The date is read first: "Comments: 12 May" has no number of comments.
@@ -170,7 +173,9 @@ def _is_line_number(place: int, blocks: Sequence[Block], plain: str) -> bool:
     """Return whether a block only numbers lines: it is a sequence of numbers, or the 1 of a listing of one line."""
     if plain not in _FIRST_LINE and not is_number_sequence(plain):
         return False
-    return plain.count(" ") >= _LEAST_SEQUENCE or any(block.is_preformatted for block in blocks[place : place + 2])
+    # Sizes and years begin with another number.
+    is_long = plain.count(" ") >= _LEAST_SEQUENCE and plain.startswith("1 ")
+    return is_long or any(block.is_preformatted for block in blocks[place : place + 2])
 
 
 def hashes_of_lines(page: Outline) -> dict[int, int]:

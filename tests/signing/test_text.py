@@ -221,7 +221,7 @@ def test_no_sequence_of_marks_is_long_enough_to_make_normalisation_slow(text: st
 # The hexadecimal numbers of Default_Ignorable_Code_Point in Unicode's file DerivedCoreProperties.txt
 DEFAULT_IGNORABLE = """
     AD 34F 61C 115F..1160 17B4..17B5 180B..180F 200B..200F 202A..202E 2060..206F 3164 FE00..FE0F FEFF FFA0 FFF0..FFF8
-    1BCA0..1BCA3 1D173..1D17A E0000..E0FFF
+    1BCA0..1BCA3 1D173..1D17A E0000..E001F E0080..E0FFF
 """
 IGNORABLE = {
     chr(code)
