@@ -31,6 +31,13 @@ def test_a_page_is_new_unchanged_or_changed_and_its_copy_is_a_duplicate(deduplic
     assert len(deduplicator) == 2
 
 
+def test_keys_and_scopes_can_be_given(deduplicator: Deduplicator) -> None:
+    body = article("x").encode()
+    assert deduplicator.check("http://a/1", body, key="one", scope="s").verdict is Verdict.NEW
+    assert deduplicator.check("http://a/1?moved", body, key="one", scope="s").verdict is Verdict.UNCHANGED
+    assert deduplicator.check("http://a/1", body, key="one", scope="t").verdict is Verdict.NEW
+
+
 @pytest.mark.parametrize(
     ("scope", "named"),
     [("spider", "global"), ("global", "global"), ("domain", "domain example.org"), ("language", "language ?")],

@@ -125,12 +125,11 @@ def without_visits(plain: str) -> str:
     """
     if not _DIGIT.search(plain):
         return plain
-    return "\n".join(
-        [
-            _without_phrases(line) if len(line) <= _LONGEST_LINE and _DIGIT.search(line) else line
-            for line in plain.split("\n")
-        ]
-    )
+    lines = [
+        _without_phrases(line) if len(line) <= _LONGEST_LINE and _DIGIT.search(line) else line
+        for line in plain.split("\n")
+    ]
+    return "\n".join(lines)
 
 
 @lru_cache(maxsize=_REMEMBERED)  # the pages of a site have many lines in common

@@ -39,8 +39,7 @@ def find_identifiers(title: str) -> frozenset[str]:
 
     The parts of a title do not keep the order of their words: ``rgb_to_hsv`` and ``hsv_to_rgb`` have the same parts.
     """
-    folded = _fold(title)
-    return frozenset(_IDENTIFIER.findall(folded)) if "_" in folded else frozenset()
+    return frozenset(_IDENTIFIER.findall(_fold(title)))
 
 
 def _fold(title: str) -> str:

@@ -12,7 +12,6 @@ import msgspec
 import pytest
 
 from crawler_dedup import Config, Deduplicator, IndexDamaged, IndexUnusable, SignedPage, transfer
-from crawler_dedup.index.lmdb.buckets import Buckets
 from crawler_dedup.index.lmdb.index import DirectoryIndex
 from crawler_dedup.index.overrides import make_override
 from crawler_dedup.index.records import Record, decode, encode
@@ -225,28 +224,6 @@ def test_any_content_of_an_index_is_read_or_reported_and_costs_no_other_record(p
         lost = {*URLS} - pages.carry()[1]
         assert len(lost) <= (name == b"records")
         pages.use()
-
-
-def full(chunks: int) -> dict[bytes, bytes]:
-    """Return a bucket of so many full chunks."""
-    return {b"\0" * 12 + (bytes([0, 0, 0, at]) if at else b""): b"\7" * (4080 if at else 2008) for at in range(chunks)}
-
-
-@pytest.mark.parametrize("number", [b"\xff" * 4, b"\xfe" * 8, b"\0"], ids=bytes.hex)
-def test_a_chunk_with_an_impossible_number_raises_only_errors_of_the_index(tmp_path: Path, number: bytes) -> None:
-    with lmdb.open(str(tmp_path), max_dbs=8) as env, env.begin(write=True, buffers=True) as txn:
-        buckets = Buckets(env, txn, b"tables")
-        for name, chunk in (full(2) | {b"\0" * 12 + number: b"\7" * 8}).items():
-            txn.put(name, chunk, db=buckets.db)
-        uses: list[Callable[[], object]] = [
-            lambda: buckets.remove(txn, 0, [0], 0x0707070707070707),
-            lambda: buckets.insert(txn, 0, [0], 5),
-        ]
-        for use in uses:
-            with contextlib.suppress(IndexDamaged):
-                use()
-        with pytest.raises(IndexDamaged, match="is damaged"):
-            list(buckets.chunks(txn))
 
 
 def test_a_record_with_the_last_possible_number_is_reported_as_damage(pages: Pages) -> None:
