@@ -203,11 +203,10 @@ class ComparedPair(PagePair):
     @cached_property
     def _takes_turns(self) -> bool:
         """Whether the kept page, in the same frame, has something else in their place: "In stock" instead of "Sold out"."""
-        others = (
-            (self._cover.shown | self._cover.hidden)
-            - self._shown
-            - (self._cover.names if self.is_title_repeated else frozenset())
-        )
+        texts = {key_of(block.hash) for block in self._blocks if not block.traits & _EMBEDDED}
+        others = (self._cover.shown - self._shown) | (self._cover.hidden - texts)
+        if self.is_title_repeated:
+            others -= self._cover.names
         return bool(others) and self._has_same_frame
 
     def _exempt_picture(self, block: PackedBlock) -> str:

@@ -255,12 +255,12 @@ def hash_of_file(number: int) -> int:
 
 
 def _is_name(plain: str, title: str, parts: AbstractSet[str], units: list[str]) -> bool:
-    """Return whether a line is one of the *parts* of a *title*, perhaps twice, or has *units* of it, numbers in order."""
+    """Return whether a line is one of the *parts* of a *title*, perhaps twice, or has *units* of it, with numbers in order."""
     letters = letters_of(plain)
     half = letters[: len(letters) // 2]
     is_name = letters in parts or (half in parts and letters == 2 * half)
     if not is_name and units and (own := split_units(plain)):
-        left = iter(units)  # "Lions 1 Bears 2" is not "Lions 2 Bears 1"
+        left = iter(2 * units)  # "Bears 2 Lions 1" is "Lions 1 Bears 2", and "Lions 2 Bears 1" is not
         has_digit = any(map(str.isdigit, plain))
         is_name = all(unit in left for unit in own) if has_digit else frozenset(units).issuperset(own)
     return is_name and not any(category(character) in SYMBOLS and character not in title for character in plain)

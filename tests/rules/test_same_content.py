@@ -252,9 +252,17 @@ def test_a_state_that_many_titles_have_counts_where_the_page_shows_it(crawl: Cra
 
 
 def test_a_heading_with_the_numbers_of_the_title_in_another_order_counts(crawl: Crawl) -> None:
-    for result in ("Lions 2 Bears 1", "Lions 1 Bears 2"):
+    for path, result, verdict in [
+        ("/1", "Lions 2 Bears 1", Verdict.NEW),
+        ("/2", "Lions 1 Bears 2", Verdict.NEW),
+        ("/3", "Bears 1 – Lions 2", Verdict.DUPLICATE),
+    ]:
         match = f"<h1>The final</h1><h2>{result}</h2>{paragraphs(words('match', 60))}"
-        assert (
-            crawl.check(f"/{result[6]}", page(f"The final: Lions 2 Bears 1 | {SITE}", match, MENU)).verdict
-            is Verdict.NEW
-        )
+        title = f"The final: Lions 2 Bears 1 | {SITE}"
+        assert crawl.check(path, page(title, match, MENU)).verdict is verdict
+
+
+def test_a_title_may_end_with_a_minus(crawl: Crawl) -> None:
+    text = f"<p>Blood group A- is rare.</p>{paragraphs(words('blood', 60))}"
+    assert crawl.check("/1", page("Blood group A-", text)).verdict is Verdict.NEW
+    assert is_duplicate(crawl.check("/2", page("Blood group A-", f"<h1>Blood group A-</h1>{text}")), "http://h/1")
