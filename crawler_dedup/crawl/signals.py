@@ -25,10 +25,15 @@ work_matched = object()
 
 
 class NearDuplicate(IgnoreRequest):
-    """A page was dropped: a kept page represents it, or it is itself kept and unchanged (``DEDUP_REVISIT``)."""
+    """A page was dropped: a kept page represents it, or it is itself kept and unchanged (``DEDUP_REVISIT``).
 
-    @property
-    def decision(self) -> Decision:
-        """The decision, which names the kept page and the reason."""
-        decision: Decision = self.args[0]
-        return decision
+    Attributes:
+        decision: the decision, which names the kept page and the reason.
+    """
+
+    def __init__(self, decision: Decision) -> None:
+        super().__init__(str(decision))
+        self.decision = decision
+
+    def __reduce__(self) -> tuple[type[NearDuplicate], tuple[Decision]]:
+        return type(self), (self.decision,)

@@ -75,7 +75,7 @@ class SupervisedWorker:
         self._heard = self._opens_again = 0.0
         self._is_ready = True
         self._only_ends = False
-        self._failure: Exception | None = None
+        self._failure: messages.Failure | None = None
 
     @property
     def waiting_bytes(self) -> int:
@@ -133,7 +133,7 @@ class SupervisedWorker:
         """Start a worker, which gets all jobs. While workers die too often, the jobs fail, unless one is *for_end*."""
         assert self._loop is not None
         if self._failure is not None and self._loop.time() < self._opens_again:
-            self._fail_all(self._failure)
+            self._fail_all(workerprocess.error_of(self._failure))
         while self.tasks and self.child is None:
             self._only_ends = self._workers.is_pausing
             if self._only_ends and not for_end:
@@ -162,9 +162,9 @@ class SupervisedWorker:
             self._is_ready = True
         elif isinstance(message, messages.Failure):  # it cannot open the index
             self._workers.monitor.warn("The index cannot be opened: %s", message.message)
-            self._failure, self._opens_again = workerprocess.error_of(message), self._loop.time() + _REOPEN_SECONDS
+            self._failure, self._opens_again = message, self._loop.time() + _REOPEN_SECONDS
             self.end()
-            self._fail_all(self._failure)
+            self._fail_all(workerprocess.error_of(message))
         elif (task := self.tasks.pop(message.number, None)) is not None:
             result = message.result
             if isinstance(result, messages.Failure):

@@ -63,7 +63,8 @@ class Override(msgspec.Struct, frozen=True, array_like=True):
         return url.startswith(self.urls[0]) if self.kind == "below" else url in self.urls
 
     def __str__(self) -> str:
-        return f"{'keep --' * (self.kind == 'below')}{self.kind} {' '.join(self.urls)}"  # as the command is written
+        kind = "keep --below" if self.kind == "below" else self.kind  # as the command is written
+        return f"{kind} {' '.join(self.urls)}"
 
 
 def make_override(kind: OverrideKind, urls: Iterable[str], since: int = 0) -> Override:

@@ -255,7 +255,7 @@ def hash_of_file(number: int) -> int:
 
 
 def _is_name(plain: str, title: str, parts: AbstractSet[str], units: list[str]) -> bool:
-    """Return whether a line is one of the *parts* of a *title*, perhaps twice, or has *units* of it, with numbers in order."""
+    """Return whether a line is one of the *parts* of a *title*, perhaps twice, or has its *units*, numbers in order."""
     letters = letters_of(plain)
     half = letters[: len(letters) // 2]
     is_name = letters in parts or (half in parts and letters == 2 * half)
