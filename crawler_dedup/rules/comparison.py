@@ -187,7 +187,7 @@ class ComparedPair(PagePair):
         states = {
             place
             for place, block in enumerate(blocks)
-            if block.hash in common and block.size and not block.traits & (_NAME | _EMBEDDED)
+            if block.hash in common and block.size and not block.traits & (_NAME * self.is_title_repeated | _EMBEDDED)
             if (place in self._near or block.size <= SHORT) and place not in self._columns
             if not block.traits & _ENTRY or (block.traits & _LINKED and (is_thin or place in self._near))
         }
@@ -203,7 +203,10 @@ class ComparedPair(PagePair):
     @cached_property
     def _takes_turns(self) -> bool:
         """Whether the kept page, in the same frame, has something else in their place: "In stock" instead of "Sold out"."""
-        others = (self._cover.shown | self._cover.hidden) - self._shown - self._cover.names
+        texts = {key_of(block.hash) for block in self._blocks if not block.traits & _EMBEDDED}
+        others = (self._cover.shown - self._shown) | (self._cover.hidden - texts)
+        if self.is_title_repeated:
+            others -= self._cover.names
         return bool(others) and self._has_same_frame
 
     def _exempt_picture(self, block: PackedBlock) -> str:

@@ -9,6 +9,7 @@ from crawler_dedup.config import Config
 from crawler_dedup.rules.sites import UNKNOWN_SITE, SiteProfile
 from crawler_dedup.signedpage import PageKind, SignedPage
 from crawler_dedup.signing import titles
+from crawler_dedup.signing.features import normalise
 from crawler_dedup.signing.links import hash_target, unpack_links
 from crawler_dedup.signing.lookup import named_parts
 from crawler_dedup.signing.pagelines import hash_date_in
@@ -179,7 +180,7 @@ class PagePair:
     def same_title(self) -> bool:
         """Whether both titles can belong to one page."""
         new, kept = titles.split_title(self.new.title), titles.split_title(self.kept.title)
-        if self.same_host and self._identifiers_differ:
+        if self.same_host and (self._identifiers_differ or self._order_differs):
             return False
         # A page for printing has only the name of the site; a start page that shows an article leads to others.
         if new == kept or (new < kept and not self.are_thin and not self.leads_elsewhere):
@@ -193,6 +194,13 @@ class PagePair:
         return bool(new and kept) and new != kept
 
     @property
+    def _order_differs(self) -> bool:
+        """Whether both pages name the same parts of their titles in another order: the two directions of a bus."""
+        named = sorted(self.new_named & self._kept_named)
+        letters = [titles.letters_of(normalise(page.title)) for page in (self.new, self.kept)]
+        return len(named) > 1 and sorted(named, key=letters[0].find) != sorted(named, key=letters[1].find)
+
+    @property
     def other_parts_agree(self) -> bool:
         """Whether the titles agree, regardless of which of their parts the pages name."""
         return titles.titles_agree(self.new_parts, self.kept_parts, own_parts=self.same_host or self.are_sites_known)
@@ -200,7 +208,12 @@ class PagePair:
     @cached_property
     def is_title_repeated(self) -> bool:
         """Whether the kept page's title says what the new one's says, or both pages may be lists of the same links."""
-        return self.new_parts <= self.kept_parts or self.other_parts_agree or (self.are_thin and self._may_be_twins)
+        if self.are_thin and self._may_be_twins:
+            return True
+        # On one host, a part that many titles have may be a state: "Sold".
+        of_site = titles.split_title(self.new.title) - self.new_parts if self.same_host else frozenset()
+        agree = self.new_parts <= self.kept_parts or self.other_parts_agree
+        return agree and of_site <= titles.split_title(self.kept.title)
 
     @property
     def _may_be_twins(self) -> bool:

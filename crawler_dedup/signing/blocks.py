@@ -111,7 +111,7 @@ def pack_blocks(
     """
     plain_title = normalise(title)
     longest_name = 2 * len(plain_title) + 2  # it may have its words twice
-    title_units = frozenset(split_units(plain_title))
+    title_units = split_units(plain_title)
     names = {letters_of(plain_title), *split_title(title)} - {""}
     beginnings = frozenset(name[0] for name in names)
     blocks, of_main = split_into_lines(page.blocks), frozenset(map(id, split_into_lines(main.blocks)))
@@ -135,7 +135,7 @@ def pack_blocks(
             traits |= _NUMBER
         may_be_name = block.level or plain[:1] in beginnings or not plain[:1].isalnum()  # false for most blocks
         if may_be_name and len(plain) <= longest_name:
-            traits |= _NAME * _is_name(plain, plain_title, names, title_units if block.level else frozenset())
+            traits |= _NAME * _is_name(plain, plain_title, names, title_units if block.level else [])
         if block.shown != block.text:
             traits |= _HIDDEN
         if block.path_kind and (block.linked >= block.size or id(block) in joined):
@@ -254,13 +254,15 @@ def hash_of_file(number: int) -> int:
     return number & _FILE if number & _ADDRESS else 0
 
 
-def _is_name(plain: str, title: str, parts: AbstractSet[str], units: frozenset[str]) -> bool:
-    """Return whether a line is one of the *parts* of a *title*, perhaps twice, or has only *units* of it."""
+def _is_name(plain: str, title: str, parts: AbstractSet[str], units: list[str]) -> bool:
+    """Return whether a line is one of the *parts* of a *title*, perhaps twice, or has *units* of it, with numbers in order."""
     letters = letters_of(plain)
     half = letters[: len(letters) // 2]
     is_name = letters in parts or (half in parts and letters == 2 * half)
-    if not is_name and units:
-        is_name = bool(own := split_units(plain)) and units.issuperset(own)
+    if not is_name and units and (own := split_units(plain)):
+        left = iter(2 * units)  # "Bears 2 Lions 1" is "Lions 1 Bears 2", and "Lions 2 Bears 1" is not
+        has_digit = any(map(str.isdigit, plain))
+        is_name = all(unit in left for unit in own) if has_digit else frozenset(units).issuperset(own)
     return is_name and not any(category(character) in SYMBOLS and character not in title for character in plain)
 
 

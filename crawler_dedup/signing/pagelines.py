@@ -136,7 +136,7 @@ def _read_new(blocks: Sequence[Block]) -> Iterator[Line]:
     # Each line follows a line end, also the first, because a long one is normalised in pieces that begin there.
     folded = normalise("".join([f"\n{text}" for text in texts if not text.isascii()]), limit=inf).split("\n")
     next_folded = iter(folded[1:]).__next__
-    plain_lines = [_ENDS_WITH_MINUS.sub("−", text.lower() if text.isascii() else next_folded()) for text in texts]
+    plain_lines = [text.lower() if text.isascii() else next_folded() for text in texts]
     lines: list[tuple[str, Sequence[str], bytes | None]] = []
     for block, plain, digits in zip(blocks, plain_lines, _digits_of("\n".join(plain_lines)).split(b"\n"), strict=True):
         # The date is read first: "Comments: 12 May" has no number of comments.
@@ -147,7 +147,8 @@ def _read_new(blocks: Sequence[Block]) -> Iterator[Line]:
         else:
             visible = plain if block.is_preformatted else without_visits(plain)
             lines.append((visible, numbers_in(visible) + cased_units(block.text) if _digits_of(visible) else (), None))
-    columns = without_punctuation("\n".join([plain for plain, *_ in lines]).encode("utf-8", "replace")).split(b"\n")
+    written = "\n".join([_ENDS_WITH_MINUS.sub("−", plain) for plain, *_ in lines])
+    columns = without_punctuation(written.encode("utf-8", "replace")).split(b"\n")
     for (plain, numbers, around), letters in zip(lines, columns, strict=True):
         # The mark of a heading that was not rendered is left out.
         own = (letters.lstrip(b"#") or letters) if around is None else b""

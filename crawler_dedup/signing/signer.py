@@ -36,7 +36,7 @@ from crawler_dedup.signing.tables import stop_words
 from crawler_dedup.signing.text import Text, pack_text
 from crawler_dedup.signing.titles import split_title
 
-BEHAVIOUR = 13
+BEHAVIOUR = 14
 """Version of everything between bytes and signature. It rises whenever the golden values change."""
 
 

@@ -126,6 +126,15 @@ def test_a_long_text_that_a_third_of_the_pages_have_counts_in_another_frame(craw
     assert crawl.check("/new", text(SHORT, POSTS[0])).verdict is Verdict.NEW
 
 
+def test_words_that_both_pages_hide_are_nothing_in_the_place_of_a_label(crawl: Crawl) -> None:
+    note, label = "<div hidden>This site uses cookies.</div>", "<div>Free shipping worldwide</div>"
+    for number in range(4 * MIN_PAGES):
+        product = text(note, paragraphs(words(f"pot {number}", 60)), label * (number % 8 > 0), name=f"Pot {number}")
+        assert crawl.check(f"/{number}", product).verdict is Verdict.NEW
+    assert crawl.check("/pot", text(note, SHORT)).verdict is Verdict.NEW
+    assert is_duplicate(crawl.check("/pot?print=1", text(note, SHORT, label)), "http://h/pot")
+
+
 # Properties
 
 PARTS = st.lists(

@@ -235,3 +235,34 @@ def test_what_two_sites_write_into_some_of_their_titles_names_no_page(crawl: Cra
         get_known_with_titles(site, name)
     assert crawl.check("/card", card("Guild of the lantern, Leith")).verdict is Verdict.NEW
     assert is_duplicate(mirror.check("/card", card("Portal of the lantern")), "http://h/card")
+
+
+def test_pages_whose_titles_have_the_same_parts_in_another_order_are_two_directions(crawl: Crawl) -> None:
+    for direction in ("Leith – Hull", "Hull – Leith"):
+        fare = f"<h1>{direction}</h1><p>A ticket costs 3 €.</p>{paragraphs(words('fare', 60))}"
+        assert crawl.check(f"/{direction[0]}", page(f"{direction} | {SITE}", fare, MENU)).verdict is Verdict.NEW
+
+
+def test_a_state_that_many_titles_have_counts_where_the_page_shows_it(crawl: Crawl) -> None:
+    states = "Sold", "For sale", "Let"
+    houses = [(f"House {number}", states[number % 3]) for number in range(2 * MIN_PAGES)]
+    for place, (name, state) in enumerate([*houses, ("The mill", "Sold"), ("The mill", "For sale")]):
+        house = f"<h1>{name}</h1><p>{state}</p>{paragraphs(words(name, 60))}"
+        assert crawl.check(f"/{place}", page(f"{name} | {state} | {SITE}", house, MENU)).verdict is Verdict.NEW
+
+
+def test_a_heading_with_the_numbers_of_the_title_in_another_order_counts(crawl: Crawl) -> None:
+    for path, result, verdict in [
+        ("/1", "Lions 2 Bears 1", Verdict.NEW),
+        ("/2", "Lions 1 Bears 2", Verdict.NEW),
+        ("/3", "Bears 1 – Lions 2", Verdict.DUPLICATE),
+    ]:
+        match = f"<h1>The final</h1><h2>{result}</h2>{paragraphs(words('match', 60))}"
+        title = f"The final: Lions 2 Bears 1 | {SITE}"
+        assert crawl.check(path, page(title, match, MENU)).verdict is verdict
+
+
+def test_a_title_may_end_with_a_minus(crawl: Crawl) -> None:
+    text = f"<p>Blood group A- is rare.</p>{paragraphs(words('blood', 60))}"
+    assert crawl.check("/1", page("Blood group A-", text)).verdict is Verdict.NEW
+    assert is_duplicate(crawl.check("/2", page("Blood group A-", f"<h1>Blood group A-</h1>{text}")), "http://h/1")

@@ -192,7 +192,8 @@ def test_blocks_that_are_not_kept_still_distinguish_two_pages() -> None:
 @given(st.text(st.sampled_from("--12٣.,:/&<a_汉é+ ")).filter(str.strip))
 def test_a_block_is_identified_by_its_letters_and_numbers(text: str) -> None:
     numbers = re.findall(r"(?:(?<!\w)- ?)?(?:(?<![\w.,])[.,])?\d+(?:[.,:/-]\d+)*", text)
-    letters = re.sub(r"[^\w+&<]|_", "", text) + "".join(f" {number}" for number in numbers)
+    graded = re.sub(r"(?<=[^\W\d_])-\Z", "−", text)
+    letters = re.sub(r"[^\w+&<−]|_", "", graded) + "".join(f" {number}" for number in numbers)
     block, *_ = unpack_blocks(pack_alone([Block(text, len(text), 0, 1, text)]).packed)  # an address follows
     assert block.hash == xxh3_64_intdigest(letters.encode()) >> 32
     assert bool(block.traits & Trait.NUMBER) == bool(numbers)
