@@ -190,7 +190,9 @@ def test_an_unchecked_page_that_a_dry_run_has_kept_is_reported_with_both(tmp_pat
     write(index / SECOND, [replace(entry, time="2099-01-01T00:00:00.000Z")])
     printed = lines(why(KEPT, index))
     assert printed[0] == f"{KEPT} passed unchecked: too little text."
-    assert any(line.startswith(f"{KEPT} was kept in a dry run on ") for line in printed)
+    assert any(line.startswith(f"{KEPT} was kept in a dry run on ") and ", and not since" in line for line in printed)
+    (page,) = json_lines("why", KEPT, index, "--json")
+    assert page["kept"]["dry_run"] is True
 
 
 def test_a_changed_page_no_longer_represents_its_earlier_duplicates(index: Path) -> None:
@@ -363,7 +365,8 @@ def test_dropped_kept_and_unknown_pages_can_be_reported_as_json_lines(index: Pat
     assert page["duplicates"] == [SECOND_COPY]
     assert page["events"] == [msgspec.to_builtins(entry_of_copy(index))]
     (page,) = json_lines("why", KEPT, index, "--json")
-    assert (page["kept"]["title"], page["duplicate_of"], page["representative"]) == ("Article 1", "", None)
+    assert (page["kept"]["title"], page["kept"]["dry_run"]) == ("Article 1", False)
+    assert (page["duplicate_of"], page["representative"]) == ("", None)
     assert (page["duplicates"], page["events"]) == ([COPY, SECOND_COPY], [])
     assert json_lines("why", "http://a.org/unknown", index, "--json", status=1) == []
 

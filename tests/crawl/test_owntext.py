@@ -90,6 +90,16 @@ def sign_with(signer: CrawlSigner, body: bytes) -> None:
     signer.sign(URL, body, encoding=None, key=None, scope="")
 
 
+def test_a_page_that_was_signed_is_not_read_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    signer, body = CrawlSigner(Signer(Config(tokenizer="bigrams"))), page(1).encode()
+    sign_with(signer, body)
+    text = signer.own_texts.make(body, OwnTextJob())
+    assert not signer.own_texts._pages  # few crawls ask for own texts: none is kept before the first
+    sign_with(signer, body)
+    monkeypatch.setattr(Signer, "read_page", None)
+    assert signer.own_texts.make(body, OwnTextJob()) == text
+
+
 def test_pages_are_kept_up_to_a_size(monkeypatch: pytest.MonkeyPatch) -> None:
     bodies = [page(number).encode() for number in range(4)]
     signer = CrawlSigner(Signer(Config(tokenizer="bigrams")))

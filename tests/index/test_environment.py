@@ -635,6 +635,17 @@ def broken(txn: lmdb.Transaction) -> None:
     raise lmdb.Error("broken")
 
 
+def test_jobs_are_answered_even_if_their_error_cannot_be_explained(env: lmdb.Environment) -> None:
+    def explain(error: Exception) -> Exception:
+        raise OSError("the directory is gone") from error
+
+    committer = Committer(env, explain)
+    with pytest.raises(lmdb.Error, match="broken"):
+        committer.submit(broken).result(10)
+    assert committer.submit(put(b"a")).result(10) == b"a"
+    assert committer.close(10)
+
+
 def test_an_index_whose_directory_is_removed_accepts_nothing_more_and_reports_it(tmp_path: Path) -> None:
     with SignatureIndex.open(tmp_path / "index") as index:
         shutil.rmtree(tmp_path / "index")

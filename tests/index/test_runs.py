@@ -211,6 +211,13 @@ def test_pages_that_a_dead_run_settled_before_the_grace_stand(
     assert answer(run, "3", "y") == "new"
 
 
+def test_the_last_page_of_a_dead_run_is_new_at_its_next_visit(opening: Open) -> None:
+    dead = opening(grace=60)
+    assert answer(dead, "1", "x") == "new"
+    die(dead)
+    assert answer(opening(), "1", "x") == "new"
+
+
 def test_pages_without_a_claim_stand_at_once_and_have_the_same_grace(opening: Open) -> None:
     dead, run = opening(), opening()
     offer(dead, "1", "x", claim=False)

@@ -31,6 +31,7 @@ from tests.support.indexing import (
     first_line,
     number_of,
     open_backend,
+    open_store,
     page,
     program,
     release,
@@ -241,6 +242,14 @@ def test_the_index_keeps_the_fields_of_a_page_that_the_matcher_leaves(backend: I
         assert backend.offer([offered_page], Sparing()).result()[0].verdict == verdict
         (record,) = backend.records()
         assert record.page == msgspec.structs.replace(offered_page, title="", key=shorten_key(offered_page.key))
+
+
+def test_two_openings_in_one_process_share_the_index(tmp_path: Path) -> None:
+    first, second = open_store(tmp_path), open_store(tmp_path / ".." / tmp_path.name)
+    first.offer([page(1, 5)], ByDistance()).result()
+    first.close()
+    assert second.offer([page(2, 5)], ByDistance()).result()[0].verdict is Verdict.DUPLICATE
+    second.close()
 
 
 def test_an_index_of_another_configuration_can_be_emptied_too(places: Places) -> None:

@@ -156,8 +156,9 @@ def with_fields(content: bytes, **fields: object) -> bytes:
         lambda content: content.replace("ü".encode(), b"\xc3\xff"),
         lambda content: content[:-1],
         lambda content: content + b"\0",
+        lambda content: b"",
     ],
-    ids=["signature below 0", "half a character", "cut off", "too long"],
+    ids=["signature below 0", "half a character", "cut off", "too long", "empty"],
 )
 def test_an_unreadable_record_is_reported_and_not_exported(pages: Pages, change: Callable[[bytes], bytes]) -> None:
     pages.damage(b"records", change)

@@ -198,6 +198,14 @@ def test_any_string_is_accepted_as_an_argument(deduplicator: Deduplicator, argum
     assert copy.verdict is Verdict.DUPLICATE
 
 
+@pytest.mark.parametrize("argument", ["url", "key", "scope"])
+def test_names_with_other_lone_surrogates_are_other_names(deduplicator: Deduplicator, argument: str) -> None:
+    other = Verdict.NEW if argument == "scope" else Verdict.DUPLICATE
+    for name, verdict in (("\ud800", Verdict.NEW), ("\ud801", other), ("?", other)):
+        arguments = {"url": URL, argument: f"http://e.com/{name}"}
+        assert deduplicator.check(body=english().encode(), **arguments).verdict is verdict
+
+
 # Entities
 
 

@@ -114,6 +114,18 @@ def test_a_label_of_the_site_counts_where_the_kept_page_has_none(crawl: Crawl) -
     assert check_two(crawl, text(SHORT), text("<p>Sold out</p>", SHORT))
 
 
+@pytest.mark.parametrize("is_same_host", [False, True])
+def test_a_long_text_that_a_third_of_the_pages_have_counts_in_another_frame(crawl: Crawl, is_same_host: bool) -> None:
+    for number in range(2 * MIN_PAGES):
+        posts = paragraphs(words(f"play {number}", 60)), POSTS[0] * (number % 3 == 0)
+        assert crawl.check(f"/{number}", text(*filter(None, posts), name=f"Play {number}")).verdict is Verdict.NEW
+    mirror = crawl if is_same_host else Crawl(crawl.deduplicator, "http://mirror")
+    in_another_frame = text(SHORT).replace("section", "another section")
+    assert mirror.check("/kept", in_another_frame).verdict is Verdict.NEW
+    assert is_duplicate(crawl.check("/same", text(SHORT)), f"{mirror.host}/kept", "alike")
+    assert crawl.check("/new", text(SHORT, POSTS[0])).verdict is Verdict.NEW
+
+
 def test_words_that_both_pages_hide_are_nothing_in_the_place_of_a_label(crawl: Crawl) -> None:
     note, label = "<div hidden>This site uses cookies.</div>", "<div>Free shipping worldwide</div>"
     for number in range(4 * MIN_PAGES):

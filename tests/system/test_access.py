@@ -14,6 +14,7 @@ import pytest
 from crawler_dedup import Config, Deduplicator
 from crawler_dedup.index.lmdb import compaction
 from crawler_dedup.journal.writer import JournalWriter
+from crawler_dedup.system import files
 from crawler_dedup.warc.writer import append_whole
 from tests.support.crawling import article
 from tests.support.indexing import run, running_program
@@ -249,3 +250,8 @@ def test_during_a_run_such_a_lock_file_counts_as_a_living_run(shared: Path, monk
         assert process.communicate("go on\n") == ("new\n", "")
     assert process.returncode == 0
     assert left.exists()
+
+
+def test_the_owner_of_a_file_is_named_or_called_another_user(tmp_path: Path) -> None:
+    assert files.owner_of(tmp_path / "gone") == "another user"
+    assert files.owner_of(tmp_path).startswith("the user ")
