@@ -23,16 +23,21 @@ from tests.support.examples import examples
 EXAMPLES = examples(200)
 
 INNOCENT = (
+    "https://example.com/@user/post",
     "https://example.com/a//b@c",
+    "https://example.com/a:b@c",
     "https://example.com/maps/@52.5,13.4,15z/data=!3m1!4b1",
+    "https://example.com/?mail=me@x.org&time=12:30",
     "https://example.com?time=12:30&mail=me@x.org",
     "https://example.com/#time=12:30@x",
     "https://example.com/share?url=http://x.org&via=@me",
     "https://example.com/share?urls=http://x.org,http://y.org/@me",
     "https://example.com/share?app=player://track:12&via=@me",
+    "https://example.com/share?next=https%3A%2F%2Fx.org%2F%40user",
     "https://example.com/share?next=https%253A%252F%252Fx.org%252F%2540user",
     "https://web.example.com/web/2020/https://example.com/@user/post",
     "http://host:65535/p@x",
+    "http://[2001:db8::1]:8080/@x",
     "http://@example.com/",
     "http:\\\\example.com\\@user",
     "file:///me@x/a",

@@ -319,8 +319,8 @@ def test_an_index_opens_where_space_cannot_be_reserved(
 # A cut off power
 
 
-def test_a_commit_is_on_the_disk_before_it_is_answered_and_no_page_in_use_is_written_over(tmp_path: Path) -> None:
-    """In other modes of LMDB, a power cut loses answered pages, or damages the file."""
+def test_each_commit_is_synchronised_and_writes_over_no_page_in_use(tmp_path: Path) -> None:
+    """In other modes of LMDB, a power cut undoes many commits, or damages the file."""
     with SignatureIndex.open(tmp_path) as index:
         modes = index.environment._lmdb.flags()
     assert (modes["sync"], modes["writemap"], modes["map_async"]) == (True, False, False)
