@@ -97,9 +97,10 @@ class WorksMiddleware:
 
     def _report(self, response: Response, error: Exception) -> None:
         self._count("errors")
-        name, message = type(error).__name__, "<%d %s> was not compared with the works: %s: %s"
-        args, extra = (response.status, response.url, name, error), {"spider": self._crawler.spider}
-        self._throttle.log(_LOGGER.log, name, logging.WARNING, message, *args, extra=extra)
+        name = type(error).__name__
+        message = "<%d %s> was not compared with the works: %s: %s"
+        args = response.status, response.url, name, error
+        self._throttle.log(_LOGGER.log, name, logging.WARNING, message, *args, extra={"spider": self._crawler.spider})
 
     def _count(self, name: str, by: int = 1) -> None:
         self._crawler.stats.inc_value(f"dedup/works/{name}", by)

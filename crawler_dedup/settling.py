@@ -51,18 +51,17 @@ def is_repetition(output: Request, response: Response, crawler: Crawler) -> bool
 def was_repeated(response: Response, crawler: Crawler) -> bool:
     """Return whether *response* answers a request that :func:`is_repetition` has marked."""
     page = response.request
+    if page is None or gate.META_REPEATED not in page.meta:
+        return False
     # Requests whose meta is a copy of the page's have another address.
-    return (
-        page is not None and gate.META_REPEATED in page.meta and page.meta[gate.META_REPEATED] in _keys(page, crawler)
-    )
+    return page.meta[gate.META_REPEATED] in _keys(page, crawler)
 
 
 def _keys(page: Request, crawler: Crawler) -> set[str]:
     """Return the fingerprints of *page* and of the address that redirected to it, if one did."""
     first = gate.first_address(page)
-    return {
-        gate.fingerprint_of(request, crawler) for request in ((page, page.replace(url=first)) if first else (page,))
-    }
+    requests = (page, page.replace(url=first)) if first else (page,)
+    return {gate.fingerprint_of(request, crawler) for request in requests}
 
 
 def _retries(request: Request) -> int:

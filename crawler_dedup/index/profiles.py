@@ -143,12 +143,10 @@ class StoredSite(msgspec.Struct, frozen=True, array_like=True):
 def site_key(scope: str, url: str) -> bytes:
     """Return a 96-bit hash of a scope and the site of an address; ``b""`` if the address has no host."""
     site = site_of(url)
-    # The length distinguishes ("a", "bc") and ("ab", "c").
-    return (
-        xxh3_128_digest(f"{len(scope)}:{scope}{site}".encode("utf-8", "replace"))[: layout.SITE_KEY_BYTES]
-        if site
-        else b""
-    )
+    if not site:
+        return b""
+    name = f"{len(scope)}:{scope}{site}"  # the length distinguishes ("a", "bc") and ("ab", "c")
+    return xxh3_128_digest(name.encode("utf-8", "replace"))[: layout.SITE_KEY_BYTES]
 
 
 _DIGEST_BYTES = 4

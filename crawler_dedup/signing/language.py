@@ -22,7 +22,7 @@ UNKNOWN = "?"
 
 _NONE = ""
 _LATIN, _CYRILLIC, _ARABIC, _DEVANAGARI, _HAN, _KANA = "latin", "cyrillic", "arabic", "devanagari", "han", "kana"
-# First code point and script of each range; upper case does not occur in normalised texts.
+# First code point and script of each range, or no script; upper case does not occur in normalised texts.
 _RANGES = (
     "0: 61:latin 7b: df:latin f7: f8:latin 250: 370:el 400:cyrillic 530:hy 590:he 600:arabic 780: 900:devanagari 980:bn"
     " a00:pa a80:gu b00:or b80:ta c00:te c80:kn d00:ml d80:si e00:th e80:lo f00:bo 1000:my 10a0:ka 1100:ko 1200:am"

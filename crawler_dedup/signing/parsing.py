@@ -79,7 +79,7 @@ def _decode(body: bytes, encoding: str | None) -> str:
     declared = encodings.html_body_declared_encoding(body) or ""
     if is_charset(declared):
         # As w3lib does; Python would take the byte order of the machine.
-        return encodings.to_unicode(body, declared + "-be" * (declared in {"utf-16", "utf-32"}))
+        return encodings.to_unicode(body, f"{declared}-be" if declared in {"utf-16", "utf-32"} else declared)
     return encodings.to_unicode(body, _detect(body) or ("cp1252" if declared else "ascii"))
 
 

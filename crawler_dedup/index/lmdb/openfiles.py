@@ -130,9 +130,8 @@ class OpenFiles:
     def _prepare(self, map_size: int) -> None:
         if self.data_path.exists() and not engine.is_filled(self.data_path):
             logger.warning("%s is empty: any earlier index is lost. A new index is created.", self.data_path)
-        shutil.rmtree(
-            self._directory / engine.COPY_DIRECTORY, ignore_errors=True
-        )  # left by a compaction that was killed
+        left_by_compaction = self._directory / engine.COPY_DIRECTORY
+        shutil.rmtree(left_by_compaction, ignore_errors=True)  # it was killed
         engine.allocate_lock_file(self._lock_path)
         is_new = not self.data_path.exists()
         engine.open_lmdb(self._directory, map_size).close()
