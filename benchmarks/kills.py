@@ -168,12 +168,12 @@ def _cells(trial: Trial) -> list[str]:
     return [
         str(trial.stops),
         str(len(ends)),
-        str(sum(end.wanted for end in ends)),
+        f"{sum(end.wanted for end in ends):,}",
         f"{sum(end.equal for end in ends)} of {len(ends)}",
         str(sum(len(end.covered) for end in ends)),
         str(len(trial.lost)),
-        str(sum(end.twice for end in ends)),
-        str(trial.dropped),
+        f"{sum(end.twice for end in ends):,}",
+        f"{trial.dropped:,}",
     ]
 
 
