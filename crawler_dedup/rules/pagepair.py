@@ -197,8 +197,10 @@ class PagePair:
     def _order_differs(self) -> bool:
         """Whether both pages name the same parts of their titles in another order: the two directions of a bus."""
         named = sorted(self.new_named & self._kept_named)
-        letters = [titles.letters_of(normalise(page.title)) for page in (self.new, self.kept)]
-        return len(named) > 1 and sorted(named, key=letters[0].find) != sorted(named, key=letters[1].find)
+        if len(named) < 2:  # nearly always
+            return False
+        new, kept = (titles.letters_of(normalise(page.title)) for page in (self.new, self.kept))
+        return sorted(named, key=new.find) != sorted(named, key=kept.find)
 
     @property
     def other_parts_agree(self) -> bool:
