@@ -12,8 +12,9 @@ from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 
-from crawler_dedup import Config, transfer
+from crawler_dedup import Config
 from crawler_dedup.index import header
+from crawler_dedup.inspection import transfer
 from crawler_dedup.journal import entry
 from crawler_dedup.rules import table
 from crawler_dedup.signing import schemes

@@ -39,9 +39,9 @@ from crawler_dedup.batch.neighbours import find_neighbours, tables_for
 from crawler_dedup.batch.output import CLUSTERS, KEPT
 from crawler_dedup.batch.shard import TEXT, THIN, UNSIGNED, read_columns
 from crawler_dedup.hashes import Numbers
+from crawler_dedup.inspection.transfer import read_profiles
 from crawler_dedup.rules.counts import can_read
 from crawler_dedup.signing.signer import Signer
-from crawler_dedup.transfer import read_profiles
 from tests.support.collections import Page, example_folder, find, make_pages, sign, table, write_pages
 from tests.support.examples import examples
 from tests.support.indexing import clusters

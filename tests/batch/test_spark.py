@@ -29,7 +29,7 @@ from crawler_dedup.batch import spark
 from crawler_dedup.batch.find import PROFILES
 from crawler_dedup.batch.output import CLUSTERS, KEPT
 from crawler_dedup.batch.spark import learn_sites
-from crawler_dedup.transfer import Export
+from crawler_dedup.inspection.transfer import Export
 from tests.support.collections import CONFIG, Page, find, make_pages, sign, table, warc_record, write_pages
 
 pytestmark = pytest.mark.filterwarnings("ignore")

@@ -11,12 +11,13 @@ import lmdb
 import msgspec
 import pytest
 
-from crawler_dedup import Config, Deduplicator, IndexDamaged, IndexUnusable, SignedPage, transfer
+from crawler_dedup import Config, Deduplicator, IndexDamaged, IndexUnusable, SignedPage
 from crawler_dedup.index.lmdb.index import DirectoryIndex
 from crawler_dedup.index.overrides import make_override
 from crawler_dedup.index.records import Record, decode, encode
+from crawler_dedup.inspection import transfer
+from crawler_dedup.inspection.transfer import Export
 from crawler_dedup.rules.counts import can_read
-from crawler_dedup.transfer import Export
 from tests.support.crawling import article
 from tests.support.indexing import FILING
 
