@@ -34,6 +34,7 @@ from crawler_dedup.index.location import Location
 from crawler_dedup.inspection import transfer
 from crawler_dedup.inspection.journaltable import JournalTable
 from crawler_dedup.inspection.transfer import Export
+from crawler_dedup.inspection.verification import find_problems
 from crawler_dedup.rules.counts import can_read
 from crawler_dedup.signing.lookup import Lookup, lookup_of
 from crawler_dedup.signing.signer import config_from_spec
@@ -161,7 +162,7 @@ def _verify(directory: Path) -> list[str]:
                 raise_if_stopped()
                 show(entries)
 
-            return opened.verify(_filing_of(opened.header.spec), advance)
+            return find_problems(opened, _filing_of(opened.header.spec), advance)
     except IndexDamaged as error:
         return [str(error)]
 

@@ -198,16 +198,6 @@ class Transaction:
             if record is not None:
                 yield number, record
 
-    def find_filed(self, scope: int, signature: int) -> list[int]:
-        """Return the numbers of the records that can be read and are filed under *signature*, ascending."""
-        filed = []
-        for number in self.numbers_at(layout.reference_of_signature(scope, signature)):
-            with suppress(msgspec.DecodeError):
-                record = self.get(number)
-                if record is not None and is_under(record, scope, signature):
-                    filed.append(number)
-        return filed
-
     def numbers_at(self, reference: int) -> list[int]:
         """Return the numbers to which *reference* leads, ascending, perhaps with numbers of other references."""
         key, first = layout.reference_entry(reference, 0)

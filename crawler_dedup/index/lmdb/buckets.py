@@ -7,33 +7,24 @@ page: a look-up copies whole chunks and hands numpy one array, an insertion rewr
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from itertools import islice
 
 import lmdb
 import numpy as np
 
 from crawler_dedup.errors import IndexDamaged
-from crawler_dedup.hashes import Numbers, mix_bits
+from crawler_dedup.hashes import Numbers
 from crawler_dedup.index.layout import CHUNK_BYTES, FIRST_CHUNK_BYTES
-
-
-def tally(scopes: Numbers | int, keys: Numbers | int, payloads: Numbers) -> Numbers:
-    """Return the number of *payloads* and a sum of their hashes, each with its scope and key (arrays or one for all).
-
-    Equal tallies mean equal sets of entries, except with a probability of 2^-64, and except for deliberate damage.
-    """
-    buckets = np.atleast_1d(np.asarray(scopes, dtype=np.uint64) ^ np.asarray(keys, dtype=np.uint64))
-    hashes = mix_bits(buckets * np.uint64(0x9E3779B97F4A7C15) + payloads)
-    return np.array([hashes.size, hashes.sum()], dtype=np.uint64)
-
 
 _PAYLOAD = np.dtype("<u8")
 _TABLE_SHIFT = 40
 _REST = (1 << _TABLE_SHIFT) - 1
 _LONG = 0xFF
-_TALLIED = 4096
 _LAST = b"\xff" * 4
 _MAX_CHUNKS = 1 << 31
+
+
+Chunk = tuple[int, int, Numbers]
+"""A part of a bucket: its scope, its key, and payloads in it."""
 
 
 class Buckets:
@@ -88,8 +79,8 @@ class Buckets:
             for key in keys:
                 _remove(cursor, _name(scope, key), payload)
 
-    def chunks(self, txn: lmdb.Transaction) -> Iterator[tuple[int, int, Numbers]]:
-        """Yield (scope, key, payloads) of every chunk, in ascending order of scope and key.
+    def chunks(self, txn: lmdb.Transaction) -> Iterator[Chunk]:
+        """Yield all chunks, in ascending order of scope and key.
 
         Raises:
             IndexDamaged: there is a chunk that look-ups would not find, or could not read.
@@ -107,19 +98,6 @@ class Buckets:
                     raise _damaged(name, chunk)
                 expected = number + 1 if len(chunk) == _size(number) else -1
                 yield (int.from_bytes(bucket[:4], "big"), _key_of(bucket), _payloads(chunk))
-
-    def tally(self, txn: lmdb.Transaction) -> Numbers:
-        """Tally all entries. Raises the errors of :meth:`chunks`."""
-        total, chunks = np.zeros(2, dtype=np.uint64), self.chunks(txn)
-        while batch := list(islice(chunks, _TALLIED)):
-            scopes, keys, payloads = zip(*batch, strict=True)
-            lengths = [len(chunk) for chunk in payloads]
-            total += tally(
-                np.repeat(np.array(scopes, dtype=np.uint64), lengths),
-                np.repeat(np.array(keys, dtype=np.uint64), lengths),
-                np.concatenate(payloads),
-            )
-        return total
 
 
 def _name(scope: int, key: int) -> bytes:
