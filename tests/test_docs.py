@@ -31,8 +31,8 @@ SOURCE = {
     path.relative_to(PACKAGE).with_suffix("").as_posix(): path.read_text(encoding="utf-8")
     for path in PACKAGE.rglob("*.py")
 }
-LOADED_BY_SCRAPY = ("addon", "matching", "middleware", "settling")
-CRAWL = [name for name in SOURCE if name.startswith("crawl/") or name in LOADED_BY_SCRAPY]
+LOADED_BY_SCRAPY = ("addon", "middleware", "settling")
+CRAWL = [name for name in SOURCE if name.startswith("crawl/") or name in (*LOADED_BY_SCRAPY, "works/middleware")]
 
 
 @cache
