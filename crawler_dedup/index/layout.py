@@ -48,8 +48,6 @@ SITE_KEY_BYTES = 12
 """Length of the key of a site, in bytes."""
 SNAPSHOT_NUMBER_BYTES = 5
 """Length of the number of a snapshot, in bytes."""
-PAYLOAD_BYTES = 8
-"""Length of a payload in a bucket, in bytes."""
 
 _OF_NAME = 1 << 24
 """The bit of a reference that distinguishes names from signatures: the lowest bit that is stored."""

@@ -224,7 +224,11 @@ class Transaction:
         version = b"" if stored is None else bytes(stored)
         version_known, overrides = self._known.latest  # replaced in one step
         if version_known != version:
-            overrides = Overrides(map(_require_readable, self._read_overrides()))
+            stored = list(self._read_overrides())
+            readable = [override for override in stored if override is not None]
+            if len(readable) < len(stored):
+                raise msgspec.DecodeError("an override cannot be read")
+            overrides = Overrides(readable)
             self._known.latest = version, overrides
         return overrides
 
@@ -272,12 +276,6 @@ class Transaction:
         self._storage.delete(layout.OVERRIDES, override.name)
         self._storage.write(layout.OVERRIDES, OVERRIDES_VERSION, os.urandom(_VERSION_BYTES))
         return True
-
-
-def _require_readable(override: Override | None) -> Override:
-    if override is None:
-        raise msgspec.DecodeError("an override cannot be read")
-    return override
 
 
 def number_name(number: int) -> bytes:

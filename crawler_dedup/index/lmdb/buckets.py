@@ -173,12 +173,9 @@ def _last(cursor: lmdb.Cursor, name: bytes) -> tuple[int, bytes]:
 
 def _append(cursor: lmdb.Cursor, name: bytes, added: bytes) -> None:
     number, chunk = _last(cursor, name)
-    content, at = chunk + added, 0
-    while at < len(content):
-        size = _size(number)
-        cursor.put(_chunk_name(name, number), content[at : at + size])
-        at += size
-        number += 1
+    if len(chunk) == _size(number):
+        number, chunk = number + 1, b""
+    cursor.put(_chunk_name(name, number), chunk + added)
 
 
 def _remove(cursor: lmdb.Cursor, name: bytes, payload: int) -> None:
@@ -194,12 +191,11 @@ def _remove(cursor: lmdb.Cursor, name: bytes, payload: int) -> None:
         return
     start, content = 8 * int(at[0]), bytes(chunk)
     last_number, last = _last(cursor, name)
+    changed = content[:start] + last[-8:] + content[start + 8 :]
     if number != last_number:
-        cursor.put(_chunk_name(name, number), content[:start] + last[-8:] + content[start + 8 :])
-        shorter = last[:-8]
-    else:
-        shorter = content[:start] + (last[-8:] if start + 8 < len(content) else b"") + content[start + 8 : -8]
-    if shorter:
+        cursor.put(_chunk_name(name, number), changed)
+        changed = last
+    if shorter := changed[:-8]:
         cursor.put(_chunk_name(name, last_number), shorter)
     else:
         cursor.set_key(_chunk_name(name, last_number))
