@@ -224,9 +224,9 @@ class Transaction:
         version = b"" if stored is None else bytes(stored)
         version_known, overrides = self._known.latest  # replaced in one step
         if version_known != version:
-            stored = list(self._read_overrides())
-            readable = [override for override in stored if override is not None]
-            if len(readable) < len(stored):
+            contents = list(self._read_overrides())
+            readable = [override for override in contents if override is not None]
+            if len(readable) < len(contents):
                 raise msgspec.DecodeError("an override cannot be read")
             overrides = Overrides(readable)
             self._known.latest = version, overrides
