@@ -12,7 +12,7 @@ from functools import partial
 import msgspec
 
 from crawler_dedup.decision import Decision
-from crawler_dedup.errors import IndexDamaged, IndexUnusable
+from crawler_dedup.errors import IndexUnusable
 from crawler_dedup.index.contents import Contents
 from crawler_dedup.index.decider import Decider, RunContext
 from crawler_dedup.index.header import other_header_error
@@ -190,7 +190,7 @@ def _end_claim(txn: Transaction, decision: Decision, matcher: Matcher, context: 
 def _add_addresses(txn: Transaction, dropped: Sequence[tuple[SignedPage, str]]) -> None:
     """Add the address of each duplicate to the record of its representative, up to a limit, if that can be read."""
     for kept, url in dropped:
-        with suppress(msgspec.DecodeError, IndexDamaged):
+        with suppress(msgspec.DecodeError):
             recorded = txn.find(kept.scope, kept.key)
             if recorded is None:
                 continue

@@ -106,6 +106,13 @@ def decode_struct(decode: Callable[[bytes | memoryview], _T], content: bytes | m
         raise msgspec.DecodeError(str(error)) from error
 
 
+def decode_payloads(content: bytes | memoryview) -> Numbers:
+    """Return the payloads in *content*; raise :class:`msgspec.DecodeError` if a part of one is missing."""
+    if len(content) % 8:
+        raise msgspec.DecodeError(f"a bucket has {len(content)} bytes")
+    return np.frombuffer(content, dtype="<u8")
+
+
 def decode_number(content: bytes | memoryview, size: int) -> int:
     """Return the number in *content*; raise :class:`msgspec.DecodeError` if *content* does not have *size* bytes."""
     if len(content) != size:

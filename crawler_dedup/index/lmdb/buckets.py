@@ -9,13 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 import lmdb
+import msgspec
 import numpy as np
 
-from crawler_dedup.errors import IndexDamaged
 from crawler_dedup.hashes import Numbers
-from crawler_dedup.index.layout import CHUNK_BYTES, FIRST_CHUNK_BYTES
+from crawler_dedup.index.layout import CHUNK_BYTES, FIRST_CHUNK_BYTES, decode_payloads
 
-_PAYLOAD = np.dtype("<u8")
 _TABLE_SHIFT = 40
 _REST = (1 << _TABLE_SHIFT) - 1
 _LONG = 0xFF
@@ -59,7 +58,7 @@ class Buckets:
         for name, chunk in first:
             if len(chunk) >= FIRST_CHUNK_BYTES or len(chunk) & 7:  # it may be full, or is damaged
                 chunks += self._read_further(txn, bytes(name), chunk, limit)
-        return _payloads(b"".join(chunks))
+        return decode_payloads(b"".join(chunks))
 
     def _read_further(
         self, txn: lmdb.Transaction, name: bytes, chunk: bytes | memoryview, limit: int | None
@@ -71,7 +70,7 @@ class Buckets:
             chunk = txn.get(_chunk_name(name, number), b"", self.db)
             yield chunk
         if len(chunk) & 7:
-            _payloads(chunk)  # raises
+            decode_payloads(chunk)  # raises
 
     def remove(self, txn: lmdb.Transaction, scope: int, keys: Iterable[int], payload: int) -> None:
         """Remove *payload* from the buckets of *keys*; skip buckets that do not have it."""
@@ -83,7 +82,7 @@ class Buckets:
         """Yield all chunks, in ascending order of scope and key.
 
         Raises:
-            IndexDamaged: there is a chunk that look-ups would not find, or could not read.
+            msgspec.DecodeError: there is a chunk that look-ups would not find, or could not read.
         """
         bucket, expected = b"", 0
         with txn.cursor(db=self.db) as cursor:
@@ -97,7 +96,7 @@ class Buckets:
                 if number != expected:
                     raise _damaged(name, chunk)
                 expected = number + 1 if len(chunk) == _size(number) else -1
-                yield (int.from_bytes(bucket[:4], "big"), _key_of(bucket), _payloads(chunk))
+                yield (int.from_bytes(bucket[:4], "big"), _key_of(bucket), decode_payloads(chunk))
 
 
 def _name(scope: int, key: int) -> bytes:
@@ -133,15 +132,8 @@ def _chunk_name(name: bytes, number: int) -> bytes:
     return name + number.to_bytes(4, "big") if number else name
 
 
-def _damaged(name: bytes | memoryview, chunk: bytes | memoryview) -> IndexDamaged:
-    return IndexDamaged(f"A bucket is damaged: chunk {bytes(name).hex()} of {len(chunk)} bytes.")
-
-
-def _payloads(content: bytes | memoryview) -> Numbers:
-    try:
-        return np.frombuffer(content, dtype=_PAYLOAD)
-    except ValueError:
-        raise IndexDamaged(f"A bucket is damaged: it has {len(content)} bytes.") from None
+def _damaged(name: bytes | memoryview, chunk: bytes | memoryview) -> msgspec.DecodeError:
+    return msgspec.DecodeError(f"a bucket is damaged: chunk {bytes(name).hex()} of {len(chunk)} bytes")
 
 
 def _size(number: int) -> int:
@@ -153,7 +145,7 @@ def _last(cursor: lmdb.Cursor, name: bytes) -> tuple[int, bytes]:
     """Return number and content of a bucket's last chunk; (0, b"") where there is no bucket.
 
     Raises:
-        IndexDamaged: the chunk cannot be the last one.
+        msgspec.DecodeError: the chunk cannot be the last one.
     """
     chunk = cursor.get(name)
     if chunk is None:
@@ -182,7 +174,7 @@ def _remove(cursor: lmdb.Cursor, name: bytes, payload: int) -> None:
     """Remove *payload* from a bucket: the last payload of the bucket takes its place."""
     number, chunk = 0, cursor.get(name)
     while chunk is not None:
-        at = np.flatnonzero(_payloads(chunk) == payload)
+        at = np.flatnonzero(decode_payloads(chunk) == payload)
         if len(at):
             break
         number += 1
