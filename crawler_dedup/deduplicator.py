@@ -123,7 +123,7 @@ class Deduplicator:
             signer = Signer(resolved)
             if profiles is None:
                 return cls(location, signer)
-            from crawler_dedup.transfer import read_profiles  # noqa: PLC0415  (crawls do not need it)
+            from crawler_dedup.inspection.transfer import read_profiles  # noqa: PLC0415  (crawls do not need it)
 
             return cls(location, signer, read_profiles(Path(profiles), signer.spec, can_read))
 

@@ -12,7 +12,8 @@ from io import BytesIO
 
 from pyspark.sql import DataFrame, SparkSession
 
-from crawler_dedup import Config, spark
+from crawler_dedup import Config
+from crawler_dedup.batch import spark
 from crawler_dedup.batch.formats.records import DEFAULT_COLUMNS, InputPage
 from crawler_dedup.batch.formats.warc import read_stream
 

@@ -12,8 +12,9 @@ from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 
-from crawler_dedup import Config, transfer
+from crawler_dedup import Config
 from crawler_dedup.index import header
+from crawler_dedup.inspection import transfer
 from crawler_dedup.journal import entry
 from crawler_dedup.rules import table
 from crawler_dedup.signing import schemes
@@ -30,8 +31,8 @@ SOURCE = {
     path.relative_to(PACKAGE).with_suffix("").as_posix(): path.read_text(encoding="utf-8")
     for path in PACKAGE.rglob("*.py")
 }
-LOADED_BY_SCRAPY = ("addon", "matching", "middleware", "settling")
-CRAWL = [name for name in SOURCE if name.startswith("crawl/") or name in LOADED_BY_SCRAPY]
+LOADED_BY_SCRAPY = ("addon", "middleware", "settling")
+CRAWL = [name for name in SOURCE if name.startswith("crawl/") or name in (*LOADED_BY_SCRAPY, "works/middleware")]
 
 
 @cache

@@ -17,9 +17,9 @@ from crawler_dedup.cli.terminal import print_json, printable, progress_bars, qua
 from crawler_dedup.index import opening
 from crawler_dedup.index.index import Index
 from crawler_dedup.index.records import Record
+from crawler_dedup.inspection.journals import Journals, RunPeriods, ScopedUrl
 from crawler_dedup.inspection.journaltable import IS_OUTCOME, JournalTable
 from crawler_dedup.journal.entry import Entry, page_forgotten
-from crawler_dedup.journal.reader import Journals, RunPeriods, ScopedUrl
 from crawler_dedup.journal.writer import JournalWriter
 from crawler_dedup.signedpage import SignedPage
 from crawler_dedup.signing.lookup import lookup_of

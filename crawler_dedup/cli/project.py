@@ -17,7 +17,7 @@ from crawler_dedup.config.settings import declared_types
 from crawler_dedup.config.values import describe_values
 from crawler_dedup.errors import ConfigError, DedupError
 from crawler_dedup.index.location import Location, find_location
-from crawler_dedup.journal.reader import Journals
+from crawler_dedup.inspection.journals import Journals
 from crawler_dedup.journal.writer import journal_path
 
 if TYPE_CHECKING:

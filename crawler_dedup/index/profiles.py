@@ -12,14 +12,14 @@ from functools import lru_cache
 from typing import Annotated, NamedTuple
 
 import msgspec
-from xxhash import xxh3_128_digest, xxh32_digest
+from xxhash import xxh32_digest
 
 from crawler_dedup.index import layout
 from crawler_dedup.index.limits import MAX_SNAPSHOTS
 from crawler_dedup.index.protocols import Matcher
 from crawler_dedup.index.records import name_page
 from crawler_dedup.index.storage import Storage
-from crawler_dedup.signedpage import Count, SignedPage
+from crawler_dedup.signedpage import Count, SignedPage, hash_page_key
 from crawler_dedup.system.logs import logger_without_credentials
 from crawler_dedup.urls import site_of
 
@@ -143,10 +143,7 @@ class StoredSite(msgspec.Struct, frozen=True, array_like=True):
 def site_key(scope: str, url: str) -> bytes:
     """Return a 96-bit hash of a scope and the site of an address; ``b""`` if the address has no host."""
     site = site_of(url)
-    if not site:
-        return b""
-    name = f"{len(scope)}:{scope}{site}"  # the length distinguishes ("a", "bc") and ("ab", "c")
-    return xxh3_128_digest(name.encode("utf-8", "replace"))[: layout.SITE_KEY_BYTES]
+    return hash_page_key(scope, site) if site else b""
 
 
 _DIGEST_BYTES = 4

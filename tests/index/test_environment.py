@@ -25,6 +25,7 @@ from crawler_dedup.index.lmdb.committer import Committer
 from crawler_dedup.index.lmdb.compaction import compact
 from crawler_dedup.index.lmdb.index import DirectoryIndex
 from crawler_dedup.index.lmdb.locks import refuse_network
+from crawler_dedup.inspection.verification import find_problems
 from tests.support import processes
 from tests.support.crawling import article
 from tests.support.disks import fill_up
@@ -348,7 +349,7 @@ def test_pages_offered_to_a_full_disk_get_an_error_and_no_answer(small_disk: Pat
     assert (known.verdict, known.duplicate_of) == (Verdict.DUPLICATE, "http://example.com/0")
     store.close()
     store = open_store(small_disk / "index")
-    assert store.verify(ByDistance()) == []
+    assert find_problems(store, ByDistance()) == []
     assert len(store) == filed
     store.close()
 

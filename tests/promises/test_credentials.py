@@ -17,9 +17,9 @@ from fastwarc.warc import ArchiveIterator
 from crawler_dedup import Config, ConfigError, Decision, Verdict
 from crawler_dedup.errors import DedupError
 from crawler_dedup.index.records import encode
+from crawler_dedup.inspection.transfer import Export
 from crawler_dedup.journal.entry import Entry
 from crawler_dedup.system.logs import logger_without_credentials
-from crawler_dedup.transfer import Export
 from tests.support.commandline import entries_of, invoke, printed_text
 from tests.support.crawling import Crawl, Site, article, html, redirect, run_script
 

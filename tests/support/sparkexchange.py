@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 import pyarrow as pa
 
-from crawler_dedup.batch.spark.linking import Links
+from crawler_dedup.batch.linking import Links
 
 
 def exchanged(batches: Iterator[pa.RecordBatch], partitions: int) -> list[list[pa.RecordBatch]]:

@@ -211,9 +211,3 @@ def require_ours(env: lmdb.Environment, directory: Path) -> None:
         raise unusable_error(
             directory, f"has format {header.format}, this version has {FORMAT}: use the version that made it"
         )
-
-
-def disk_bytes(directory: Path) -> int:
-    """Return how many bytes the file of the index in *directory* takes on the disk."""
-    file = (directory / DATA_FILE).stat()
-    return getattr(file, "st_blocks", 0) * 512 or file.st_size

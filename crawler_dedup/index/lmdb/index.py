@@ -10,20 +10,18 @@ from typing import TypeVar
 
 import lmdb
 
-from crawler_dedup.errors import IndexUnusable
 from crawler_dedup.index.header import Header, check_header
 from crawler_dedup.index.index import Index
-from crawler_dedup.index.lmdb.engine import KEEP_MAP_SIZE, disk_bytes
+from crawler_dedup.index.layout import BucketTable
+from crawler_dedup.index.lmdb.buckets import Chunk
+from crawler_dedup.index.lmdb.engine import DATA_FILE, KEEP_MAP_SIZE
 from crawler_dedup.index.lmdb.environment import Environment
 from crawler_dedup.index.lmdb.locks import lock_file, remove_dead_locks
 from crawler_dedup.index.lmdb.storage import Databases, DirectoryStorage
-from crawler_dedup.index.lmdb.verification import find_problems
 from crawler_dedup.index.profiles import FrozenProfiles
-from crawler_dedup.index.protocols import Filing
 from crawler_dedup.index.runs import Run
 from crawler_dedup.index.storage import NO_NEEDS, Needs
 from crawler_dedup.index.transaction import Transaction
-from crawler_dedup.system.callbacks import Advance, ignore_progress
 
 _T = TypeVar("_T")
 
@@ -98,7 +96,8 @@ class DirectoryIndex(Index):
 
     @property
     def stored_bytes(self) -> int:
-        return disk_bytes(self.directory)
+        file = (self.directory / DATA_FILE).stat()
+        return getattr(file, "st_blocks", 0) * 512 or file.st_size
 
     def close(self) -> None:
         """Close this opening of the index; the last one of a process closes the files."""
@@ -108,13 +107,11 @@ class DirectoryIndex(Index):
         remove_dead_locks(self.directory)
         return Run(number, offset, str(lock_file(self.directory, number)))
 
-    def verify(self, filing: Filing, advance: Advance = ignore_progress) -> list[str]:
-        """Check every bucket against the records; return a sentence for each fault. Nothing is changed."""
-        try:
-            with self.environment.read() as txn:
-                return find_problems(txn, self._databases, self._transaction(txn), filing, advance)
-        except IndexUnusable as error:
-            return [str(error)]
+    @contextmanager
+    def read_with_chunks(self) -> Iterator[tuple[Transaction, Callable[[BucketTable], Iterator[Chunk]]]]:
+        """Begin a read transaction, and return with it what yields all chunks of a table of buckets in it."""
+        with self.environment.read() as txn:
+            yield self._transaction(txn), lambda table: self._databases.buckets[table].chunks(txn)
 
     def _submit(self, job: Callable[[Transaction], _T], *, urgent: bool = True, needs: Needs = NO_NEEDS) -> Future[_T]:  # noqa: ARG002
         # What it needs is not read ahead: reading costs no round trips.
