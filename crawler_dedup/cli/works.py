@@ -26,8 +26,8 @@ from crawler_dedup.cli.terminal import (
     quantity,
 )
 from crawler_dedup.errors import ConfigError, DedupError
-from crawler_dedup.signedpage import escape_surrogates
 from crawler_dedup.system.processes import map_in_processes
+from crawler_dedup.urls import escape_surrogates
 from crawler_dedup.works.comparison import SCHEMES
 from crawler_dedup.works.documents import SUFFIXES, list_documents
 from crawler_dedup.works.inputs import check_part, list_parts

@@ -26,7 +26,7 @@ from crawler_dedup.crawl.workerprocess import error_of
 from crawler_dedup.crawl.workers import Workers, find_workers
 from crawler_dedup.decision import BEING_HANDLED, Decision, Verdict
 from crawler_dedup.errors import ConnectionLost, DedupError
-from crawler_dedup.signedpage import hash_page_key
+from crawler_dedup.urls import hash_page_key
 from crawler_dedup.worker.messages import Checked, DecideAgain, Failure, Result
 
 TOO_MANY_WAIT = "too many pages waiting"

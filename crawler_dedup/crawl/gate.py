@@ -17,7 +17,7 @@ from scrapy.utils.misc import load_object
 from crawler_dedup.config import Config
 from crawler_dedup.config.settings import DOMAIN, GLOBAL, LANGUAGE, Action, default_scope, scope_of
 from crawler_dedup.errors import ConfigError
-from crawler_dedup.signedpage import clean_identifier, escape_surrogates
+from crawler_dedup.urls import escape_surrogates, identifier_without_credentials
 from crawler_dedup.worker.messages import Checked, CheckPage
 
 if TYPE_CHECKING:
@@ -117,8 +117,8 @@ class Gate:
         alias = fingerprint_of(Request(first), self._crawler) if first else ""
         asks_again = request.meta.get(META_REPEATED, "") in {key, alias} - {""}
         if given := request.meta.get("dedup_key"):
-            key, alias = clean_identifier(str(given)), ""
-        encoding, scope = declared_encoding(response), scope and clean_identifier(scope)
+            key, alias = identifier_without_credentials(str(given)), ""
+        encoding, scope = declared_encoding(response), scope and identifier_without_credentials(scope)
         job = CheckPage(
             escape_surrogates(response.url),
             encoding,

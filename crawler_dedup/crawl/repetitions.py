@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from crawler_dedup.crawl.gate import Question
 from crawler_dedup.decision import Decision, Verdict
-from crawler_dedup.signedpage import hash_page_key
+from crawler_dedup.urls import hash_page_key
 
 _MAX_PAGES = 10_000  # that are remembered
 _MAX_ADDRESSES = 16  # of a page that are remembered

@@ -16,8 +16,7 @@ from itertools import takewhile
 
 from crawler_dedup.counting import HeavyHitters
 from crawler_dedup.decision import Decision, Verdict
-from crawler_dedup.signedpage import hash_page_key
-from crawler_dedup.urls import host_of
+from crawler_dedup.urls import hash_page_key, host_of
 
 MAX_DUPLICATES = 50
 """Maximum number of duplicates of a kept page on one site in a run without a warning: few pages have as many copies."""

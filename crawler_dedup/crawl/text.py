@@ -17,7 +17,7 @@ from crawler_dedup.crawl.supervision import DIED, NOT_IN_TIME, NotSigned
 from crawler_dedup.decision import Decision
 from crawler_dedup.errors import IndexMismatch, IndexUnusable
 from crawler_dedup.pagetext import Format, OwnText, OwnTextJob
-from crawler_dedup.signedpage import escape_surrogates
+from crawler_dedup.urls import escape_surrogates
 from crawler_dedup.worker.messages import ExtractText, MakeOwnText
 
 TIMEOUT = Config().timeout

@@ -17,11 +17,12 @@ from crawler_dedup.index.location import Location, find_location
 from crawler_dedup.index.opening import open_index
 from crawler_dedup.pagetext import OwnText, OwnTextJob
 from crawler_dedup.rules.matcher import RuleMatcher
-from crawler_dedup.signedpage import SignedPage, clean_identifier
+from crawler_dedup.signedpage import SignedPage
 from crawler_dedup.signing.extractors import extract_text
 from crawler_dedup.signing.forms import CrawlSigner
 from crawler_dedup.signing.segmentation import with_tokenizer_of_index
 from crawler_dedup.signing.signer import Signer
+from crawler_dedup.urls import identifier_without_credentials
 from crawler_dedup.worker import messages
 
 
@@ -113,7 +114,7 @@ def preview(location: Location, signer: Signer, page: SignedPage, *, alias: str 
         return Decision(verdict, page.url, page.key, page.scope, page.unsigned)
     with closing(store):
         matcher = RuleMatcher(signer.config, signer.scheme)
-        return store.preview(page, matcher, RunContext.of(signer.config), alias=clean_identifier(alias))
+        return store.preview(page, matcher, RunContext.of(signer.config), alias=identifier_without_credentials(alias))
 
 
 class Previewer(TextMaker):
