@@ -320,7 +320,7 @@ class Claims:
             checked = await self.workers.ask(again, Checked)
         else:
             checked = question.checked = await self.workers.ask(job, Checked, question.body)
-            self._monitor.add_signing_wait(checked.began - sent)
+            question.waited = checked.began - sent
         if isinstance(checked.decision, Failure):
             raise error_of(checked.decision)
         return checked.decision

@@ -98,7 +98,11 @@ class LogLine(msgspec.Struct, array_like=True, frozen=True, tag=True):
 
 
 class CheckPage(msgspec.Struct, array_like=True, frozen=True, tag=True):
-    """Sign a page (:meth:`Signer.sign`), and decide about it (:meth:`Deduplicator.submit`)."""
+    """Sign a page (:meth:`Signer.sign`), and decide about it (:meth:`Deduplicator.submit`).
+
+    Attributes:
+        size: bytes of the whole body; the body of the message may be cut off.
+    """
 
     url: str
     encoding: str | None
@@ -107,6 +111,7 @@ class CheckPage(msgspec.Struct, array_like=True, frozen=True, tag=True):
     alias: str = ""
     is_dry: bool = False
     links_followed: bool = False
+    size: int = 0
 
 
 class DecideAgain(msgspec.Struct, array_like=True, frozen=True, tag=True):

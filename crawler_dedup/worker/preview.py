@@ -88,7 +88,7 @@ class TextMaker:
 
     def _sign(self, job: messages.CheckPage, body: bytes) -> tuple[SignedPage, Sequence[bytes]]:
         page, forms = self._crawl_signer.sign(job.url, body, encoding=job.encoding, key=job.key, scope=job.scope)
-        return msgspec.structs.replace(page, links_followed=job.links_followed), forms
+        return msgspec.structs.replace(page, links_followed=job.links_followed, size=job.size), forms
 
     def close(self) -> None:
         """Close the index, if it is open; its run then counts as dead unless it was ended."""
