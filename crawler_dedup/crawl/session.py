@@ -26,7 +26,7 @@ from crawler_dedup.crawl.workerprocess import discard_ahead
 from crawler_dedup.crawl.workers import Workers
 from crawler_dedup.decision import Decision
 from crawler_dedup.errors import DedupError, IndexGone, IndexUnusable
-from crawler_dedup.worker.messages import Figures, Measure
+from crawler_dedup.worker.messages import Measure
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -99,7 +99,7 @@ class Session:
     async def _log_summary(self) -> None:
         try:
             async with asyncio.timeout(_END_TIMEOUT):
-                figures = await self.workers.ask(Measure(), Figures)
+                figures = await self.workers.ask(Measure())
         except (DedupError, OSError, TimeoutError):
             self.monitor.log_summary("the index cannot be read")
         else:

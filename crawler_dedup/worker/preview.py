@@ -78,7 +78,7 @@ class TextMaker:
         if result is not None:
             self._channel.send(messages.Answer(message.number, result))
 
-    def _do(self, number: int, job: messages.Job, body: bytes) -> messages.Result | None:
+    def _do(self, number: int, job: messages.AnyJob, body: bytes) -> messages.Result | None:
         """Return the result of *job*; ``None`` if it is sent later."""
         with self._channel.limit(number, self.seconds):
             if isinstance(job, messages.ExtractText):
@@ -88,7 +88,7 @@ class TextMaker:
 
     def _sign(self, job: messages.CheckPage, body: bytes) -> tuple[SignedPage, Sequence[bytes]]:
         page, forms = self._crawl_signer.sign(job.url, body, encoding=job.encoding, key=job.key, scope=job.scope)
-        return msgspec.structs.replace(page, links_followed=job.links_followed, size=job.size), forms
+        return msgspec.structs.replace(page, links_followed=job.links_followed, size=max(page.size, job.size)), forms
 
     def close(self) -> None:
         """Close the index, if it is open; its run then counts as dead unless it was ended."""
@@ -125,7 +125,7 @@ class Previewer(TextMaker):
         self._location = find_location(os.fsdecode(start.location))
         super().__init__(channel, Signer(self._config), self._config.timeout)
 
-    def _do(self, number: int, job: messages.Job, body: bytes) -> messages.Result | None:
+    def _do(self, number: int, job: messages.AnyJob, body: bytes) -> messages.Result | None:
         if not isinstance(job, messages.CheckPage):
             return super()._do(number, job, body)
 

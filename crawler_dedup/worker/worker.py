@@ -101,7 +101,7 @@ class Worker(TextMaker):
             self._offer_signed()
 
     def _do(  # noqa: PLR0911  (one return a job)
-        self, number: int, job: messages.Job, body: bytes
+        self, number: int, job: messages.AnyJob, body: bytes
     ) -> messages.Result | None:
         opened = self._deduplicator
         if isinstance(job, messages.CheckPage):
