@@ -16,8 +16,7 @@ from crawler_dedup.signing.extractors import extract_text
 from crawler_dedup.signing.signer import Signer
 from crawler_dedup.system.threads import run_in_own_thread
 from crawler_dedup.worker import messages
-from crawler_dedup.worker.preview import TextMaker
-from crawler_dedup.worker.worker import open_worker
+from crawler_dedup.worker.worker import TextMaker, open_worker
 
 _T = TypeVar("_T")
 
