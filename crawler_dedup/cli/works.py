@@ -42,7 +42,7 @@ def _find_library(_: click.Context, __: click.Parameter, value: Path | None) -> 
     config = read_config(())
     if not config.works:
         raise ConfigError("No library is named: give --library DIR, or set DEDUP_WORKS.")
-    from crawler_dedup.crawl.startup import directory_of  # noqa: PLC0415  (slow to load)
+    from crawler_dedup.crawl.configuration import directory_of  # noqa: PLC0415  (slow to load)
 
     return directory_of("DEDUP_WORKS", config.works)
 

@@ -17,7 +17,8 @@ from crawler_dedup.crawl.gate import JOURNAL_REASONS, SKIP_REASONS, Question, fi
 from crawler_dedup.crawl.requests import describe_request
 from crawler_dedup.decision import Decision, Verdict
 from crawler_dedup.journal.entry import Event, entry_of, form_of, index_emptied, run_started
-from crawler_dedup.journal.writer import JournalWriter, journal_path
+from crawler_dedup.journal.paths import journal_path
+from crawler_dedup.journal.writer import JournalWriter
 from crawler_dedup.signedpage import SignedPage
 from crawler_dedup.system.logs import LogThrottle, logger_without_credentials
 from crawler_dedup.worker.messages import Checked, LogLine, Ready

@@ -11,10 +11,10 @@ from scrapy.utils.spider import DefaultSpider
 
 from crawler_dedup.config import Config
 from crawler_dedup.crawl.checker import CheckedResponse, is_unwanted
+from crawler_dedup.crawl.configuration import data_directory
 from crawler_dedup.crawl.gate import Gate
 from crawler_dedup.crawl.monitor import Monitor
 from crawler_dedup.crawl.serveroutages import Outages
-from crawler_dedup.crawl.startup import data_directory
 from crawler_dedup.crawl.workerprocess import discard_ahead
 from crawler_dedup.crawl.workers import Workers
 from crawler_dedup.decision import BEING_HANDLED, Decision, Verdict
