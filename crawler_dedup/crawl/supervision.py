@@ -6,7 +6,7 @@ import asyncio
 import logging
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from crawler_dedup.crawl import workerprocess
 from crawler_dedup.errors import DedupError, IndexUnusable
@@ -38,9 +38,9 @@ class NotSigned(DedupError):
 class Task:
     """A job that is not answered, with the body of its page, and how many workers have died because of it."""
 
-    job: messages.Job
+    job: messages.AnyJob
     body: bytes | memoryview
-    answer: asyncio.Future[messages.Result]
+    answer: asyncio.Future[Any]
     deaths: int = 0
 
     @property

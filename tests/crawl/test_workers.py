@@ -169,8 +169,8 @@ async def test_no_page_is_lost_when_a_worker_is_killed_or_stopped(phase: str, ac
         pages.insert(0, asyncio.ensure_future(sign(workers, odd("nap"))))
     await asyncio.sleep(0.05)
     if phase == "answering":  # the answer does not fit into the socket, and nobody reads it
-        text = workers.ask(ExtractText(URL, None, whole=True), str, LARGE)
-        pages.append(asyncio.ensure_future(text))  # type: ignore[arg-type]
+        text = workers.ask(ExtractText(URL, None, whole=True), LARGE)
+        pages.append(text)  # type: ignore[arg-type]
         await asyncio.gather(*pages[:2])
         time.sleep(1)
     act(pid)

@@ -20,8 +20,8 @@ from crawler_dedup.hashes import mix_bits
 from crawler_dedup.signing.characters import WIDE_PUNCTUATION_RANGES, simplify_han
 from crawler_dedup.signing.features import normalise, weigh_tokens
 from crawler_dedup.signing.segmentation import CutHan, han_cutter
-from crawler_dedup.signing.tables import stop_words
 from crawler_dedup.signing.text import Text
+from crawler_dedup.signing.wordtables import stop_words
 from tests.support.cases import read_cases
 from tests.support.examples import examples
 from tests.support.reference import slow_mixed, slow_shingles
