@@ -66,15 +66,6 @@ def test_what_the_site_repeats_is_left_out_once_the_site_is_known(tmp_path: Path
     assert 0.3 < known.removed < 0.6
 
 
-def test_the_same_page_and_snapshot_have_the_same_text_in_another_index(tmp_path: Path) -> None:
-    texts = []
-    for name in "ab":
-        with Deduplicator.open(tmp_path / name, Config()) as deduplicator:
-            learn(deduplicator)
-            texts.append(deduplicator.own_text(f"{SITE}/new", page("Sedge", *OWN), format="markdown"))
-    assert texts[0] == texts[1]
-
-
 def test_a_text_that_others_repeat_stays_where_it_is_the_text_of_the_page(tmp_path: Path) -> None:
     imprint = f"<title>Imprint</title><div><h1>Imprint</h1>{''.join(f'<p>{text}</p>' for text in IMPRINT)}</div>"
     with Deduplicator.open(tmp_path, Config()) as deduplicator:

@@ -40,14 +40,6 @@ def check_two(crawl: Crawl, kept: str, new: str) -> bool:
     return decision.passes
 
 
-def test_facts_are_stored_in_the_index(tmp_path: Path) -> None:
-    with Deduplicator.open(tmp_path) as first:
-        assert Crawl(first).check("/1", text("Leith", SHORT)).verdict is Verdict.NEW
-    with Deduplicator.open(tmp_path) as second:
-        assert Crawl(second).check("/2", text("Hull", SHORT)).verdict is Verdict.NEW
-        assert Crawl(second).check("/3", text("Leith", SHORT) + "<!-- -->").verdict is Verdict.DUPLICATE
-
-
 def entries(*lines: str) -> str:
     """Return a list whose lines are mainly links."""
     titles = [f"The festival of harbour lanterns in the old town of {place}" for place in ("Leith", "Hull", "Cork")]
@@ -156,34 +148,6 @@ def test_a_page_covers_itself(tmp_path_factory: pytest.TempPathFactory, parts: l
 
 
 # Additions
-
-
-def question(count: int) -> str:
-    answers = "".join(
-        f'<div><p>{" ".join(words(f"answer {number}", 60))}.</p><a href="/u/{number}">user {number}</a></div>'
-        for number in range(count)
-    )
-    return text(*(" ".join(words(post, 20)) for post in POSTS), below=f"<section>{answers}</section>")
-
-
-ADDITIONS = {
-    "line": (text(LONGER), text(LONGER, "In the loft above the chandler")),
-    "paragraph": (text(LONGER), text(LONGER, POSTS[0], SHORT)),
-    "comment": (text(LONGER), text(LONGER, below=f"<div><p>{POSTS[0]}</p></div>")),
-    "posts": (text(*POSTS[:2]), text(*POSTS)),
-    "fourth answer": (question(3), question(4)),
-    "last answer": (question(20), question(21)),
-    "number": (text(*POSTS), text(*POSTS[:2], "On 14 May 2024 at 18:30.")),
-    "heading": (text(*POSTS), text("<h2>What the miller's daughter wrote</h2>", *POSTS[:2])),
-    "title": (text(*POSTS), text(*POSTS[:2], name="A bridge of willow over the Ouse")),
-    "department": (text(*POSTS).replace(SITE, "Physics"), text(*POSTS[:2]).replace(SITE, "History")),
-}
-
-
-@knowing
-@pytest.mark.parametrize(("kept", "new"), ADDITIONS.values(), ids=ADDITIONS)
-def test_additions_are_not_lost(crawl: Crawl, kept: str, new: str) -> None:
-    assert check_two(crawl, kept, new)
 
 
 @knowing

@@ -211,12 +211,14 @@ def decide(directory: Path, profiles: Path, pages: Iterable[Page], config: Confi
         return deduplicator.decide(signed)
 
 
-def answer_of(decision: Decision) -> Answer:
-    match = decision.match
-    is_own = decision.verdict is Verdict.UNCHANGED
-    return Answer(
-        str(decision.verdict),
-        decision.key if is_own else decision.duplicate_of,
-        match.rule if match else "",
-        match.distance if match else None,
-    )
+def crawl_answers(directory: Path, profiles: Path, pages: Iterable[Page], config: Config = CONFIG) -> list[Answer]:
+    """Return the parts of the decisions of :func:`decide` that a batch job has, too."""
+    return [
+        Answer(
+            str(decision.verdict),
+            decision.key if decision.verdict is Verdict.UNCHANGED else decision.duplicate_of,
+            decision.match.rule if decision.match else "",
+            decision.match.distance if decision.match else None,
+        )
+        for decision in decide(directory, profiles, pages, config)
+    ]
