@@ -56,10 +56,6 @@ WRONG = {  # settings beside the add-on, and what is logged
         "import sys\nsys.modules['redis'] = None\nDEDUP_PROCESSES = 0\nDEDUP_INDEX = 'redis://127.0.0.1:1/'",
         "(redis): install crawler-dedup with the extra redis",
     ),
-    "an interpreter that is not there": (
-        "import sys\nsys.executable = '/missing/python'",
-        "The crawl does not start: No worker process can be started: [Errno 2]",
-    ),
     "a data directory that cannot be created": (
         "import pathlib\npathlib.Path('.scrapy').symlink_to('/proc/none')",
         "DEDUP_DIR = 'dedup' is relative to the data directory of the Scrapy project",
