@@ -45,3 +45,10 @@ def test_a_value_belongs_to_its_key_and_is_discarded_with_it(keys: list[int], ca
         assert value == [hitter] * count
         assert hitters.get(hitter) is value
     assert hitters.get("none") is None
+
+
+def test_the_smallest_counter_is_replaced() -> None:
+    hitters = counting(2)
+    for key in (1, 1, 2, 3):
+        hitters.add(key)
+    assert {key for key, _, _ in hitters.top(2)} == {1, 3}

@@ -104,6 +104,14 @@ def test_every_declared_package_is_imported_somewhere() -> None:
     assert used.isdisjoint(NOT_IMPORTED)
 
 
+def test_the_modules_of_an_extra_are_imported_by_its_package_only() -> None:
+    names = "report", "review.pages", "batch", "spark", "index.redis", "warc"
+    of_extras = tuple(f"crawler_dedup.{name}" for name in names)
+    for path in {*MODULES} - {*BATCH, *REPORT, *REVIEW, *SERVER, *WARC}:
+        for module, inside_function in imports_of(path):
+            assert inside_function or not module.startswith(of_extras), path
+
+
 def test_the_extras_are_those_that_messages_name() -> None:
     for extra, packages in EXTRAS.items():
         assert names(PROJECT["optional-dependencies"][extra]) == set(packages)
