@@ -28,10 +28,10 @@ from benchmarks.index.data import clustered, fresh, neighbours, pages, questions
 from benchmarks.index.lookups import Cold, cold, recalls, warm
 from benchmarks.index.peers import Compared, builders, compare
 from benchmarks.index.report import Report
+from benchmarks.index.signatureindex import SignatureIndex
 from crawler_dedup.hashes import Numbers
 from crawler_dedup.index.lmdb.engine import disk_bytes
 from crawler_dedup.permutedtables import MAX_DISTANCE
-from tests.support.signatureindex import SignatureIndex
 
 _LARGE = 20_000_000
 _PAGES = 200_000

@@ -64,7 +64,7 @@ async def all_of(*pages: Awaitable[SignedPage]) -> list[str]:
     return [str(page) if isinstance(page, BaseException) else "" for page in signed]
 
 
-@pytest.mark.parametrize("tokenizer", ["bigrams", "jieba"])
+@pytest.mark.parametrize("tokenizer", ["bigrams", "rjieba"])
 async def test_a_page_is_signed_in_a_worker_as_in_this_process(tokenizer: Any, log: Log, tmp_path: Path) -> None:
     config = Config(tokenizer=tokenizer, scheme="winnowing", store_text=True)
     workers = open_workers(tmp_path, log, config)

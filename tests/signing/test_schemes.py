@@ -20,6 +20,7 @@ from crawler_dedup import Config, ConfigError, Deduplicator, IndexMismatch, Verd
 from crawler_dedup.index import opening
 from crawler_dedup.index.lmdb.index import DirectoryIndex
 from crawler_dedup.inspection import transfer
+from crawler_dedup.inspection.transfer import Export
 from crawler_dedup.signedpage import Signature, SignedPage
 from crawler_dedup.signing.lookup import Lookup, lookup_of
 from crawler_dedup.signing.schemes import NAMES, Agreement, Scheme, SimHash, ValueScheme, scheme_of
