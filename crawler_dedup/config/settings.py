@@ -174,8 +174,7 @@ class Config:
     dropped_warc: values.Size = _setting(
         0,
         "Dropped duplicates are written to [WARC files](../how-to/operating.md#dropped-pages-as-warc) beside the index (or "
-        'beside the journal, if the index is on a server), up to this total size: `"1 GB"`, for example. 0: none are '
-        "written.",
+        "beside the journal, if the index is on a server), up to this total size.",
     )
     max_bytes: Annotated[int, Meta(ge=1, le=1 << 40)] = _setting(
         8 << 20, "A larger body is not parsed; the page passes as `unchecked`."
