@@ -127,7 +127,8 @@ class Config:
     )
     compare: Literal["words", "signatures"] = _setting(
         "words",
-        "`words`: a page is a duplicate only if each block that is its own is on the kept page, in the same words. "
+        "`words`: a page is a duplicate only if the kept page has all blocks of it that its site does not repeat, in the "
+        "same words. "
         "`signatures`: the distance of the signatures and the titles decide, as in the papers, so that edited copies are "
         "dropped, too ([what each loses](../explanation/limits.md)). It may change from run to run on one index.",
     )
