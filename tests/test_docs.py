@@ -141,7 +141,7 @@ def test_each_version_is_the_one_that_its_document_names() -> None:
         ("docs/explanation/the-index.md", f"This is behaviour {BEHAVIOUR}"),
         ("docs/explanation/the-index.md", f"This is format {header.FORMAT}"),
         ("docs/reference/export.md", f"Version {transfer.FORMAT}."),
-        ("docs/reference/journal.md", f"- `version`: that of these fields, {entry.VERSION}"),
+        ("docs/reference/journal.md", f"- `version`: that of this format, {entry.VERSION}"),
     ]:
         text = " ".join(read(page).split())
         assert sentence in text
