@@ -17,11 +17,6 @@ from crawler_dedup.index.header import Header
 from crawler_dedup.index.records import Record, encode
 from crawler_dedup.inspection.transfer import _MAX_VALUE, FORMAT, Export, write_export
 from crawler_dedup.system.compression import zstd
-<<<<<<< HEAD:tests/inspection/test_hostile_export.py
-from tests.support.commandline import invoke
-=======
-from crawler_dedup.transfer import _MAX_VALUE, FORMAT, Export, write_export
->>>>>>> testsB:tests/index/test_hostile_export.py
 
 ROOT = Path(__file__).parents[2]
 SPEC = {"scheme": "simhash"}
