@@ -7,6 +7,7 @@ import lmdb
 import msgspec
 import pytest
 
+from crawler_dedup.errors import IndexDamaged
 from crawler_dedup.index.lmdb.buckets import Buckets
 
 FIRST, FULL = 251, 510

@@ -39,7 +39,7 @@ PAGE = 4096
 def held(directory: Path) -> set[int]:
     """Return the numbers of all pages of a sound index."""
     with closing(open_store(directory)) as store:
-        assert store.verify(ByDistance()) == []
+        assert find_problems(store, ByDistance()) == []
         return {number_of(record.page) for record in store.records()}
 
 
@@ -520,7 +520,7 @@ _FORK = """
     thread.join()
     busy.close()
     assert pages.decide([first, second])[0].verdict == "unchanged" and len(pages) == 2
-    assert pages.index.verify(FILING) == []
+    assert find_problems(pages.index, FILING) == []
     pages.close()
     sys.exit(status)
 """
