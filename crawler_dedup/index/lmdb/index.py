@@ -14,7 +14,7 @@ from crawler_dedup.index.header import Header, check_header
 from crawler_dedup.index.index import Index
 from crawler_dedup.index.layout import BucketTable
 from crawler_dedup.index.lmdb.buckets import Chunk
-from crawler_dedup.index.lmdb.engine import DATA_FILE, KEEP_MAP_SIZE
+from crawler_dedup.index.lmdb.engine import KEEP_MAP_SIZE, disk_bytes
 from crawler_dedup.index.lmdb.environment import Environment
 from crawler_dedup.index.lmdb.locks import lock_file, remove_dead_locks
 from crawler_dedup.index.lmdb.storage import Databases, DirectoryStorage
@@ -96,8 +96,7 @@ class DirectoryIndex(Index):
 
     @property
     def stored_bytes(self) -> int:
-        file = (self.directory / DATA_FILE).stat()
-        return getattr(file, "st_blocks", 0) * 512 or file.st_size
+        return disk_bytes(self.directory)
 
     def close(self) -> None:
         """Close this opening of the index; the last one of a process closes the files."""
