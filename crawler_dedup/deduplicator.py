@@ -78,8 +78,9 @@ class Deduplicator:
         self._stored_until: float | None = None
         config = signer.config
         self.index = open_or_create_index(
-            location, signer.spec, signer.libraries, map_size=config.map_size, fresh=config.fresh, frozen=profiles
+            location, signer.spec, signer.libraries, map_size=config.map_size, fresh=config.fresh
         )
+        self.index.frozen = profiles
         try:
             # It is not empty if another crawl of this process uses it.
             self.has_emptied_index = config.fresh and not len(self.index)

@@ -191,16 +191,6 @@ def placeholder_address(identifier: str) -> str:
     return f"http://{xxh3_64_hexdigest(identifier.encode('utf-8', 'surrogatepass'))}.invalid/"
 
 
-def is_of_host(url: str, host: str) -> bool:
-    """Return whether *host* is that of *url*, with or without its port and ``www.``."""
-    try:
-        parts = urlsplit(without_credentials(url))
-        names = parts.netloc.lower(), parts.hostname or ""
-    except ValueError:
-        return False
-    return host.lower().removeprefix("www.") in {name.removeprefix("www.") for name in names}
-
-
 def _line_without_credentials(line: re.Match[str]) -> str:
     return _without(_WITHOUT_SCHEME.sub(r"\1", line[0]), _TEXT) if _HAS_AT.search(line[0]) else line[0]
 

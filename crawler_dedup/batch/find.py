@@ -136,7 +136,7 @@ def find_duplicates(
         rules=dict(rules.most_common()),
         **count_reasons(receipts),
         candidates=int(candidates.rows.sum()),
-        known_sites=len(frozen),
+        known_sites=len(frozen.keys),
         spec=collection.header.spec,
         max_distance=signer.config.max_distance,
         format=collection.header.format,

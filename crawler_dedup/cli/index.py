@@ -31,6 +31,7 @@ from crawler_dedup.index.lmdb import compaction
 from crawler_dedup.index.lmdb.engine import DATA_FILE
 from crawler_dedup.index.lmdb.index import DirectoryIndex
 from crawler_dedup.index.location import Location
+from crawler_dedup.index.profiles import StoredSite
 from crawler_dedup.inspection import transfer
 from crawler_dedup.inspection.journaltable import JournalTable
 from crawler_dedup.inspection.transfer import Export
@@ -76,7 +77,7 @@ def stats(index: Location | None, json: bool) -> None:
 
 
 def _index_fields(opened: Index) -> dict[str, Any]:
-    header, sites = opened.header, [(site.number > 0, site.size) for site in opened.sites()]
+    header, sites = opened.header, [(site.number > 0, _count_bytes(site)) for site in opened.sites()]
     return {
         "entries": len(opened),
         "format": header.format,
@@ -88,6 +89,11 @@ def _index_fields(opened: Index) -> dict[str, Any]:
         "known_sites": sum(is_known for is_known, _ in sites),
         "site_bytes": sum(size for _, size in sites),
     }
+
+
+def _count_bytes(site: StoredSite) -> int:
+    """Return about how many bytes are stored of a site."""
+    return 100 + len(site.counts) + sum(len(content) for _, content in site.snapshots)
 
 
 def _table(fields: Mapping[str, Any], scopes: Sequence[tuple[str, int]], runs: Sequence[tuple[str, int, int]]) -> Table:

@@ -14,7 +14,6 @@ from crawler_dedup.index.lmdb.engine import DATA_FILE, damaged_error
 from crawler_dedup.index.lmdb.index import DirectoryIndex
 from crawler_dedup.index.lmdb.locks import is_run_alive
 from crawler_dedup.index.location import Location, ServerAddress
-from crawler_dedup.index.profiles import FrozenProfiles
 from crawler_dedup.system.extras import require_extra
 
 if TYPE_CHECKING:
@@ -28,7 +27,6 @@ def open_or_create_index(
     *,
     map_size: int = MAP_SIZE,
     fresh: bool = False,
-    frozen: FrozenProfiles | None = None,
 ) -> Index:
     """Open the index of pages at *location*, or create it.
 
@@ -37,15 +35,14 @@ def open_or_create_index(
         libraries: versions that a new header gets; other versions in an existing one are only warned about.
         map_size: largest size of the file, in a directory.
         fresh: empty it first, unless this process has it open already.
-        frozen: what decisions know about sites, instead of what the index knows; nothing is learned then.
 
     Raises:
         IndexMismatch: the header has another *spec*.
         IndexUnusable: it cannot be opened.
     """
     if isinstance(location, ServerAddress):
-        return _server().open(location, spec, libraries, fresh=fresh, frozen=frozen)
-    return DirectoryIndex.open(location, spec, libraries, map_size=map_size, fresh=fresh, frozen=frozen)
+        return _server().open(location, spec, libraries, fresh=fresh)
+    return DirectoryIndex.open(location, spec, libraries, map_size=map_size, fresh=fresh)
 
 
 def open_index(location: Location, spec: Mapping[str, str] | None = None) -> Index:

@@ -69,17 +69,13 @@ class FrozenProfiles:
         """The keys of the known sites."""
         return self._snapshots.keys()
 
-    def __len__(self) -> int:
-        """Return how many sites are known."""
-        return len(self._snapshots)
-
 
 class ProfileCheck:
     """Logs a warning if frozen profiles know the site of none of the pages: they were probably made in another scope."""
 
     def __init__(self, profiles: FrozenProfiles) -> None:
         self._profiles = profiles
-        self._is_done = not len(profiles)
+        self._is_done = not profiles.keys
         self._count = 0
         self._scope = ""
 
@@ -132,11 +128,6 @@ class StoredSite(msgspec.Struct, frozen=True, array_like=True):
         list[tuple[Annotated[int, msgspec.Meta(ge=1, lt=1 << 8 * layout.SNAPSHOT_NUMBER_BYTES)], bytes]],
         msgspec.Meta(max_length=MAX_SNAPSHOTS),
     ]
-
-    @property
-    def size(self) -> int:
-        """Approximate size in bytes."""
-        return 100 + len(self.counts) + sum(len(content) for _, content in self.snapshots)
 
 
 @lru_cache(maxsize=_REMEMBERED)

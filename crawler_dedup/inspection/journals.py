@@ -12,12 +12,13 @@ from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
 from typing import TypeVar
+from urllib.parse import urlsplit
 
 import msgspec
 
 from crawler_dedup.errors import DedupError
 from crawler_dedup.journal.entry import VERSION, Entry, Event
-from crawler_dedup.urls import is_of_host
+from crawler_dedup.urls import without_credentials
 
 _MAX_RUNS = 100_000
 _MAX_SPIDERS = 5
@@ -226,6 +227,16 @@ class Journals:
     def size(self) -> int:
         """Size of all files in bytes."""
         return sum(path.stat().st_size for path in self.files if path.exists())
+
+
+def is_of_host(url: str, host: str) -> bool:
+    """Return whether *host* is that of *url*, with or without its port and ``www.``."""
+    try:
+        parts = urlsplit(without_credentials(url))
+        names = parts.netloc.lower(), parts.hostname or ""
+    except ValueError:
+        return False
+    return host.lower().removeprefix("www.") in {name.removeprefix("www.") for name in names}
 
 
 @dataclass(frozen=True)

@@ -14,11 +14,10 @@ from crawler_dedup.index.header import Header, check_header
 from crawler_dedup.index.index import Index
 from crawler_dedup.index.layout import BucketTable
 from crawler_dedup.index.lmdb.buckets import Chunk
-from crawler_dedup.index.lmdb.engine import DATA_FILE, KEEP_MAP_SIZE
+from crawler_dedup.index.lmdb.engine import KEEP_MAP_SIZE, disk_bytes
 from crawler_dedup.index.lmdb.environment import Environment
 from crawler_dedup.index.lmdb.locks import lock_file, remove_dead_locks
 from crawler_dedup.index.lmdb.storage import Databases, DirectoryStorage
-from crawler_dedup.index.profiles import FrozenProfiles
 from crawler_dedup.index.runs import Run
 from crawler_dedup.index.storage import NO_NEEDS, Needs
 from crawler_dedup.index.transaction import Transaction
@@ -33,22 +32,15 @@ class DirectoryIndex(Index):
         directory: the directory of the index.
     """
 
-    def __init__(self, environment: Environment, header: Header, frozen: FrozenProfiles | None = None) -> None:
-        super().__init__(header, environment.directory, frozen)
+    def __init__(self, environment: Environment, header: Header) -> None:
+        super().__init__(header, environment.directory)
         self.environment = environment
         self.directory = environment.directory
         self._databases = environment.make_databases(Databases)
 
     @classmethod
     def open(
-        cls,
-        directory: Path,
-        spec: Mapping[str, str],
-        libraries: Mapping[str, str],
-        *,
-        map_size: int,
-        fresh: bool,
-        frozen: FrozenProfiles | None = None,
+        cls, directory: Path, spec: Mapping[str, str], libraries: Mapping[str, str], *, map_size: int, fresh: bool
     ) -> DirectoryIndex:
         """Open or create the index in *directory*.
 
@@ -56,7 +48,6 @@ class DirectoryIndex(Index):
             spec: what signatures depend on; must equal the header's.
             libraries: versions to write into a new header; if a stored header has others, a warning is logged.
             fresh: empty the index first, unless this process has it open already.
-            frozen: profiles to use instead of those in the index, which are not changed then.
 
         Raises:
             IndexMismatch: the header has another *spec*.
@@ -64,7 +55,7 @@ class DirectoryIndex(Index):
         """
         environment = Environment.open(directory, map_size=map_size)
         try:
-            return cls(environment, environment.prepare(spec, libraries, fresh=fresh), frozen)
+            return cls(environment, environment.prepare(spec, libraries, fresh=fresh))
         except BaseException:
             environment.close()
             raise
@@ -96,8 +87,7 @@ class DirectoryIndex(Index):
 
     @property
     def stored_bytes(self) -> int:
-        file = (self.directory / DATA_FILE).stat()
-        return getattr(file, "st_blocks", 0) * 512 or file.st_size
+        return disk_bytes(self.directory)
 
     def close(self) -> None:
         """Close this opening of the index; the last one of a process closes the files."""

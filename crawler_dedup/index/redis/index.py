@@ -12,7 +12,6 @@ from crawler_dedup.errors import IndexGone, IndexMissing, IndexUnusable
 from crawler_dedup.index.header import FORMAT, Header, check_header
 from crawler_dedup.index.index import Index
 from crawler_dedup.index.location import ServerAddress
-from crawler_dedup.index.profiles import FrozenProfiles
 from crawler_dedup.index.redis.connection import ServerConnection, read_time, require_server
 from crawler_dedup.index.redis.keys import Keys, encode_header, read_meta, split_header
 from crawler_dedup.index.redis.runs import ServerRun, held_runs
@@ -32,7 +31,6 @@ class ServerIndex(Index):
     Args:
         address: the address of the index.
         header: the header of the index.
-        frozen: what decisions know about sites, instead of what the index knows; nothing is learned then.
         readonly: whether the index is only read.
         stored: the stored header, with its epoch: reading fails once the index was emptied. ``None``, as in a crawl: the
             empty index is used.
@@ -41,15 +39,9 @@ class ServerIndex(Index):
     changed_at_once = merged_at_once = MOST_PAGES
 
     def __init__(
-        self,
-        address: ServerAddress,
-        header: Header,
-        *,
-        frozen: FrozenProfiles | None = None,
-        readonly: bool = False,
-        stored: bytes | None = None,
+        self, address: ServerAddress, header: Header, *, readonly: bool = False, stored: bytes | None = None
     ) -> None:
-        super().__init__(header, address, frozen)
+        super().__init__(header, address)
         self.address = address
         self._stored = stored
         self._connection = ServerConnection(address)
@@ -57,13 +49,7 @@ class ServerIndex(Index):
 
     @classmethod
     def open(
-        cls,
-        address: ServerAddress,
-        spec: Mapping[str, str],
-        libraries: Mapping[str, str],
-        *,
-        fresh: bool,
-        frozen: FrozenProfiles | None = None,
+        cls, address: ServerAddress, spec: Mapping[str, str], libraries: Mapping[str, str], *, fresh: bool
     ) -> ServerIndex:
         """Open or create the index at *address*.
 
@@ -71,7 +57,6 @@ class ServerIndex(Index):
             spec: what signatures depend on; must equal the header's.
             libraries: versions that a new header gets; other versions in an existing one are only warned about.
             fresh: empty it first, unless this process has a run of it.
-            frozen: what decisions know about sites, instead of what the index knows; nothing is learned then.
 
         Raises:
             IndexMismatch: the header has another *spec*.
@@ -86,7 +71,7 @@ class ServerIndex(Index):
             stored = connection.run((b"HSETNX", meta, b"header", created), (b"HGET", meta, b"header"))[1]
             theirs = split_header(address, stored)[1]
         check_header(str(address), theirs, ours)
-        return cls(address, theirs, frozen=frozen)
+        return cls(address, theirs)
 
     @classmethod
     def attach(
