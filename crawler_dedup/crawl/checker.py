@@ -15,9 +15,9 @@ from crawler_dedup.crawl.gate import Gate
 from crawler_dedup.crawl.restorations import META_RESTORED
 from crawler_dedup.crawl.session import Session
 from crawler_dedup.crawl.supervision import NotSigned
-from crawler_dedup.crawl.workerprocess import SigningError
 from crawler_dedup.decision import Decision, Verdict
 from crawler_dedup.errors import DedupError
+from crawler_dedup.worker.messages import SigningError
 
 _DROPPED_TOO_OFTEN = "asked for again and again"
 

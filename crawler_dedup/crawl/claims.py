@@ -22,7 +22,6 @@ from scrapy.http import Request, Response
 from crawler_dedup.crawl.gate import Question
 from crawler_dedup.crawl.monitor import Monitor
 from crawler_dedup.crawl.serveroutages import Outages
-from crawler_dedup.crawl.workerprocess import error_of
 from crawler_dedup.crawl.workers import Workers, find_workers
 from crawler_dedup.decision import BEING_HANDLED, Decision, Verdict
 from crawler_dedup.errors import ConnectionLost, DedupError
@@ -322,7 +321,7 @@ class Claims:
             checked = question.checked = await self.workers.ask(job, question.body)
             question.waited = checked.began - sent
         if isinstance(checked.decision, Failure):
-            raise error_of(checked.decision)
+            raise checked.decision.to_error()
         return checked.decision
 
 

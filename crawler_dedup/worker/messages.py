@@ -15,8 +15,10 @@ from typing import Any, Generic, TypeVar
 
 import msgspec
 
+from crawler_dedup import errors
 from crawler_dedup.config import Config
 from crawler_dedup.decision import Decision, DroppedRequest
+from crawler_dedup.errors import DedupError
 from crawler_dedup.pagetext import OwnText, OwnTextJob
 from crawler_dedup.signedpage import SignedPage
 
@@ -42,6 +44,29 @@ class Failure(msgspec.Struct, array_like=True, frozen=True, tag=True):
         """Describe *error*."""
         trace = "".join(traceback.format_exception(error))
         return cls(type(error).__name__, _escaped(str(error)), _escaped(trace))
+
+    def to_error(self) -> Exception:
+        """Return the exception, or a :class:`SigningError` if no page should cause such a one."""
+        if self.error == "TimeoutError":
+            return TimeoutError(self.message)
+        kind = getattr(errors, self.error, None)
+        if isinstance(kind, type) and issubclass(kind, DedupError):
+            error: DedupError = kind.__new__(kind, self.message)  # some make their message of other arguments
+            return error
+        return SigningError(self)
+
+
+class SigningError(DedupError):
+    """An exception in a worker that no page of these limits should cause.
+
+    Attributes:
+        name: its class.
+        trace: its traceback.
+    """
+
+    def __init__(self, failure: Failure) -> None:
+        super().__init__(failure.message)
+        self.name, self.trace = failure.error, failure.trace
 
 
 def _escaped(text: str) -> str:
