@@ -144,6 +144,7 @@ _USE_WITHOUT_LOCKS = """
     import os, sys
     from pathlib import Path
     from crawler_dedup import IndexUnusable
+    from crawler_dedup.inspection.verification import find_problems
     from tests.support.indexing import ByDistance, open_store, page
 
     directory, matcher = Path(sys.argv[1]), ByDistance()
