@@ -46,7 +46,7 @@ class Deduplicator:
     Safe to use from several threads, and from several processes on one index.
 
     Each opening is a run of the index, which ends with :meth:`close`. If the process is killed instead, the pages that it
-    settled in its last ``Config.grace`` seconds count as lost, and represent nothing.
+    settled in its last ``Config.grace`` seconds count as not handled, and represent nothing.
 
     Attributes:
         signer: signs the pages.
