@@ -75,11 +75,9 @@ def _server() -> type[ServerIndex]:
     return ServerIndex
 
 
-def has_index(location: Location) -> bool:
-    """Return whether there is an index at *location*."""
-    if isinstance(location, ServerAddress):
-        return _server().is_at(location)
-    file = location / DATA_FILE
+def has_index(directory: Path) -> bool:
+    """Return whether there is an index in *directory*."""
+    file = directory / DATA_FILE
     return file.is_file() and file.stat().st_size > 0
 
 
@@ -92,10 +90,14 @@ def require_index(location: Location, journals: Sequence[Path] = ()) -> None:
     Raises:
         IndexDamaged: the file of the index is missing or empty, but there are *journals*.
         IndexMissing: there is no index.
+        IndexMismatch: there is one on a server, in another format.
     """
+    if isinstance(location, ServerAddress):
+        open_index(location).close()
+        return
     if has_index(location):
         return
-    if isinstance(location, Path) and journals:
+    if journals:
         state = "empty" if (location / DATA_FILE).exists() else "missing"
         raise damaged_error(location, f"{DATA_FILE} is {state}, but the journal {journals[-1].name} is beside it")
     raise IndexMissing(f"There is no index in {location}.")

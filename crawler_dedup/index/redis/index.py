@@ -96,12 +96,6 @@ class ServerIndex(Index):
         check_header(str(address), header, header.expected(spec))
         return cls(address, header, readonly=readonly, stored=stored)
 
-    @staticmethod
-    def is_at(address: ServerAddress) -> bool:
-        """Return whether there is an index at *address*. Raises :class:`IndexUnusable` without the server."""
-        with closing(ServerConnection(address)) as connection:
-            return read_meta(connection)[0] is not None
-
     def close(self) -> None:
         if self._writer is not None:
             self._writer.close(_CLOSE_SECONDS)

@@ -19,6 +19,7 @@ from crawler_dedup.index.redis.connection import Command, ServerConnection
 from crawler_dedup.index.redis.keys import Cell, Keys, Meta, split_header
 from crawler_dedup.index.redis.runs import is_run_alive
 from crawler_dedup.index.storage import Storage
+from crawler_dedup.signedpage import Count
 
 _AT_ONCE = 1_000
 """Maximum number of cells that are read together."""
@@ -53,10 +54,7 @@ class ServerStorage(Storage):
         self.keys = Keys(connection.address, epoch)
         self._header = header
         self._opened = opened
-        try:
-            self._last, self._count = (max(0, int(number or 0)) for number in numbers)
-        except ValueError as error:
-            raise msgspec.DecodeError(f"{numbers} are no numbers") from error
+        self._last, self._count = (msgspec.json.decode(number or b"0", type=Count) for number in numbers)
         self._known: dict[Cell, bytes] = {}  # the cells as they were read
         self._written: dict[Cell, bytes] = {}  # new contents; empty: deleted
         self._added: dict[Cell, bytes] = {}  # what is appended to buckets that are not rewritten
