@@ -15,8 +15,7 @@ from crawler_dedup import SignedPage
 from crawler_dedup.index.profiles import StoredSite
 from crawler_dedup.rules.counts import SiteCounts, can_read
 from crawler_dedup.rules.limits import MAX_COUNTERS, MIN_PAGES
-from crawler_dedup.rules.sites import SiteProfile, decode_profile, hash_part
-from crawler_dedup.signing.limits import MAX_LINKS
+from crawler_dedup.rules.sites import UNKNOWN_SITE, SiteProfile, decode_profile, hash_part
 from crawler_dedup.signing.links import Links, unpack_links
 from crawler_dedup.signing.outlinks import find_links
 from crawler_dedup.signing.parsing import parse
@@ -139,12 +138,10 @@ def test_a_link_is_navigation_only_if_it_occurs_under_different_titles() -> None
     assert learned(*copies, *other_pages).make_snapshot().navigation == numbers("/menu")
 
 
-def test_the_navigation_of_a_page_with_too_many_links_is_not_learned_but_the_page_counts() -> None:
-    many = [f"/many/{link}" for link in range(MAX_LINKS + 1)]
-    site = learned(*(page(number, many) for number in range(MIN_PAGES))).make_snapshot()
-    assert site.is_known
-    assert site.navigation == frozenset()
-    assert site.titles == TEA
+def test_parts_that_the_site_writes_into_every_title_are_not_the_pages_own() -> None:
+    site = learned(*map(page, range(MIN_PAGES))).make_snapshot()
+    assert site.own_parts("Steeping | Tea House") == {"steeping"}
+    assert UNKNOWN_SITE.own_parts("Steeping | Tea House") == {"steeping", "teahouse"}
 
 
 def test_snapshots_equal_those_of_plain_counts_that_are_halved() -> None:

@@ -79,6 +79,9 @@ CASES = {
     "kept unsigned": case(PAGE, new(unsigned="too many nodes"), "too little text"),
     # Equal bytes
     "equal": case(PAGE, PAGE, "same bytes"),
+    "equal and unsigned": case(kept(unsigned="too many nodes"), kept(unsigned="too many nodes"), "too little text"),
+    "equal with another signature": case(kept(signature=2**64 - 1), PAGE, "same bytes"),
+    "equal and almost empty": case(kept(**thin(block(1, size=8)), key="new"), kept(**thin(block(1, size=8))), "same bytes"),
     "equal with other links": case(kept(**links(1, 2, 4)), PAGE, "alike"),
     "equal lists with other links": case(kept(**MANY, **links(1, 2, 4)), kept(**MANY), "other links"),
     # Thin pages of a site that is not known
@@ -91,6 +94,8 @@ CASES = {
     "thin with another block": case(new(**thin(*THREE, block(4))), kept(**THIN), "not covered"),
     "thin with a block less": case(new(**thin(*THREE[:2])), kept(**THIN), "not covered"),
     "thin with another short entry": case(new(**thin(*THREE, block(4, ENTRY, 16))), kept(**THIN), "not covered"),
+    "thin with another entry on another host": case(new(**thin(*THREE, block(4, ENTRY, 16)), url=OTHER_HOST),
+        kept(**THIN), "not covered"),
     "thin with another picture on another host": case(new(**thin(*THREE, block(4, PICTURE, 0)), url=OTHER_HOST),
         kept(**THIN), "alike"),
     "thin, of which both pages hide a block": case(new(**thin(*THREE[:2], block(3, HIDDEN))),
@@ -173,6 +178,9 @@ CASES = {
     "a fact that the kept page hides": case(new(blocks=block(1, MAIN)), kept(blocks=block(1, MAIN | HIDDEN)),
         "not covered"),
     "a fact that only repeats the title": case(new(blocks=block(1, MAIN | NAME)), PAGE, "alike"),
+    "a fact that repeats the part in which the titles differ": case(
+        new(title="Flight BA12: Delayed", named=2, blocks=block(1, MAIN | NAME)),
+        kept(title="Flight BA12: On time", named=1, blocks=block(2, MAIN | NAME)), "not covered"),
     "furniture more": on_the_site(new(blocks=block(91, MAIN) + block(92)), PAGE, "alike"),
     "a shared fact beside the text": on_the_site(new(blocks=block(81) + block(1, MAIN)), kept(blocks=block(1, MAIN)),
         "alike"),
@@ -285,7 +293,7 @@ def test_rules_decide_the_same_if_the_kept_page_lacks_what_no_rule_reads() -> No
 
 def test_thin_pages_are_filed_under_their_title_and_their_largest_blocks() -> None:
     def keys(*blocks: bytes, site: SiteProfile = UNKNOWN_SITE, **fields: Any) -> set[int]:
-        page = with_site_keys(new(**thin(*blocks, **fields)), site)
+        page = with_site_keys(new(**{**thin(*blocks), **fields}), site)
         return {*Lookup(SIMHASH).keys(page)}
 
     sizes = [block(number, size=4 * number) for number in range(1, 11)]
@@ -296,7 +304,9 @@ def test_thin_pages_are_filed_under_their_title_and_their_largest_blocks() -> No
     assert keys(*sizes, block(91, size=400), block(81, size=400), site=FURNISHED) & alone[-1]
     assert not keys(block(91), block(81), site=FURNISHED) & (keys(block(91)) - keys())
     assert len(keys()) == len({*keys(), *keys(title="Tea House | How to steep leaves")})
-    assert keys(site=FURNISHED) & keys(title="How to steep leaves - Mirror", site=known_site(title="Mirror"))
+    for named in (0, 1):
+        mirrored = keys(title="How to steep leaves - Mirror", site=known_site(title="Mirror"), named=named)
+        assert keys(site=FURNISHED, named=named) & mirrored
     assert keys() & keys(title="How to steep leaves - Mirror")
     assert not keys() & keys(title="Brewing | Tea House")
 

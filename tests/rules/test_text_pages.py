@@ -94,15 +94,3 @@ def test_a_text_whose_relative_link_leads_ever_deeper_is_dropped(crawl: Crawl) -
 
 
 # Titles
-
-
-def titled(title: str, heading: str = "", count: int = 120) -> str:
-    named = f"<h1>{heading}</h1>" if heading else ""
-    return page(title, f"<article>{named}{paragraphs(words('titled', count))}</article>", MENU)
-
-
-def test_the_name_of_the_site_in_a_linked_heading_does_not_name_the_page(crawl: Crawl) -> None:
-    for number, thing in enumerate(("Widget", "Gadget")):
-        heading = "</h1><h1><a href=/>Acme</a>"
-        other_shop = Crawl(crawl.deduplicator, f"http://shop{number}")
-        assert other_shop.check("/", titled(f"{thing} | Acme", heading, 80)).verdict is Verdict.NEW

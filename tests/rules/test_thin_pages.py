@@ -10,7 +10,6 @@ import pytest
 from crawler_dedup import Config, Decision, Deduplicator, Verdict
 from crawler_dedup.index import opening
 from crawler_dedup.rules.limits import MIN_PAGES
-from crawler_dedup.signedpage import PageKind
 from tests.support.crawling import words
 from tests.support.indexing import FILING
 from tests.support.sitepages import (
@@ -18,7 +17,6 @@ from tests.support.sitepages import (
     SITE,
     STORIES,
     Crawl,
-    entries,
     is_duplicate,
     knowing,
     listing,
@@ -125,29 +123,6 @@ def test_a_page_without_content_passes_unchecked_at_every_address(crawl: Crawl, 
 # Lists
 
 
-def framed(name: str, stories: list[str], *, side: str = "") -> str:
-    """Return a list with a frame, which has the *side* column of one host."""
-    menu = "".join(f'<li><a href="/{side}/{at}">{" ".join(words(f"{side} {at}", 2))}</a></li>' for at in range(6))
-    column = f"<div><h3>{' '.join(words(side, 3))}</h3><p>{' '.join(words(side + ' 1', 6))}</p></div>" if side else ""
-    return page(f"{name} | {SITE}", f"<div><h1>Green</h1><ul>{entries(stories)}</ul></div>{column}", menu)
-
-
-LONG_LIST = [f"/story/{number}" for number in range(24)]
-
-
-def test_a_list_in_the_frame_of_another_host_is_kept_before_the_sites_are_known(crawl: Crawl, mirror: Crawl) -> None:
-    assert crawl.check("/green", framed("Green", LONG_LIST, side="river")).verdict is Verdict.NEW
-    assert mirror.check("/green", framed("Green", LONG_LIST, side="harbour")).verdict is Verdict.NEW
-
-
-def test_on_another_host_a_line_between_the_heading_and_a_list_is_not_furniture(crawl: Crawl, mirror: Crawl) -> None:
-    """Each hotel of a chain has its own address above a list of all hotels."""
-    for host, line in ((crawl, "14 Mill Lane, Leeds"), (mirror, "7 Abbey Row, Bath")):
-        hotel = framed("Green", LONG_LIST).replace("</h1>", f"</h1><p>{line}</p>")
-        assert host.kind(hotel) is PageKind.THIN
-        assert host.check("/contact", hotel).verdict is Verdict.NEW
-
-
 def test_pictures_in_a_list_belong_to_its_entries(crawl: Crawl) -> None:
     """Pictures of entries have new addresses in each visit. On one host a page of two photographs is not a list."""
     crawl.get_known()
@@ -218,13 +193,6 @@ def test_what_another_host_writes_on_all_its_pages_is_not_ignored_here(crawl: Cr
         mirror.check(f"/{number}", story(f"mirrored {number}", below=heading))
     assert mirror.check("/remark", remark("a")).verdict is Verdict.NEW
     assert crawl.check("/remark", remark("a", frame=heading)).verdict is Verdict.NEW
-
-
-@knowing
-@pytest.mark.parametrize("other_answers", [("Yes", "No", "No", "No"), ("Yes", "No", "Yes")])
-def test_a_repeated_line_counts_as_often_as_it_occurs(crawl: Crawl, other_answers: tuple[str, ...]) -> None:
-    for path, answers in (("/1", ("Yes", "No", "Yes", "Yes")), ("/2", other_answers)):
-        assert crawl.check(path, notice(extra=f"<p>{'</p><p>'.join(answers)}</p>")).verdict is Verdict.NEW
 
 
 @knowing

@@ -144,6 +144,10 @@ def test_another_letter_or_sign_changes_a_block() -> None:
         assert len({block for text in distinct for block in hashes(f"<p>{text}</p>")}) == len(distinct)
 
 
+def test_the_same_block_elsewhere_on_the_page_is_the_same_block() -> None:
+    assert hashes("<h2>Fares</h2><p>Ferry</p><p>FERRY</p>") == hashes("<p>fares</p><li>ferry</li><h1>Ferry</h1>")
+
+
 # Traits
 
 

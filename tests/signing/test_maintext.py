@@ -149,6 +149,10 @@ def extracted(name: str, body: bytes = BODY) -> str:
     return find_extractor(name).extract(tree, find_main_blocks(read_outline(tree)))
 
 
+def test_trafilatura_is_selected_by_its_name() -> None:
+    assert extracted("trafilatura") == extract_with_trafilatura(parse(BODY)) != ""
+
+
 def test_a_function_is_selected_by_its_import_path() -> None:
     for name, expected in [
         *((f"{__name__}{dot}headings", "Article x" * 20) for dot in ".:"),

@@ -62,12 +62,6 @@ def test_units_equal_those_of_a_slow_reference(raw: str) -> None:
     assert text.units == slow_units(text.plain)
 
 
-@given(st.text(st.sampled_from("tea 茶馆館 dépôt 3é，।हिन्दी"), max_size=60))
-def test_units_are_the_tokens_without_a_dictionary(raw: str) -> None:
-    text = Text(raw, "".join)
-    assert Counter(text.units) == Counter(text.tokens)
-
-
 def test_units_and_shingles_need_no_dictionary() -> None:
     def refuse(runs: list[str]) -> Iterable[str]:
         raise AssertionError(runs)
