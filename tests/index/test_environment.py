@@ -473,6 +473,7 @@ _FORK = """
     import gc, os, signal, sys, threading, traceback
     from pathlib import Path
     from crawler_dedup import Config, Deduplicator, IndexUnusable
+    from crawler_dedup.inspection.verification import find_problems
     from tests.support.indexing import FILING, ByDistance, open_store, page
 
     pages = Deduplicator.open(sys.argv[1], Config(tokenizer="bigrams"))
