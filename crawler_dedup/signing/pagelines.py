@@ -27,7 +27,7 @@ from crawler_dedup.signing.lines import (
     without_punctuation,
     without_visits,
 )
-from crawler_dedup.signing.tables import read_patterns
+from crawler_dedup.signing.wordtables import read_patterns
 
 if TYPE_CHECKING:
     from crawler_dedup.signing.outline import Outline
