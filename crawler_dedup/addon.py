@@ -5,7 +5,7 @@ from __future__ import annotations
 from scrapy.settings import BaseSettings
 
 from crawler_dedup.config.settings import PROCESSES
-from crawler_dedup.crawl.startup import refusal_logged
+from crawler_dedup.crawl.configuration import refusal_logged
 from crawler_dedup.crawl.workerprocess import start_ahead
 
 

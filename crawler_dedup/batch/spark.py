@@ -149,7 +149,7 @@ def drop_duplicates(
     order: str = "",
     profiles: FrozenProfiles | None = None,
 ) -> DataFrame:
-    """Return the rows of the pages that are kept, without the columns that :func:`sign` has added.
+    """Return the rows of the pages that are not left out, without the columns that :func:`sign` has added.
 
     Arguments and errors as for :func:`find_duplicates`.
     """

@@ -54,7 +54,7 @@ _OF_NAME = 1 << 24
 
 
 def reference_of_name(name: bytes) -> int:
-    """Return the reference of a page key or alias (:func:`crawler_dedup.signedpage.hash_page_key`)."""
+    """Return the reference of a page key or alias (:func:`crawler_dedup.urls.hash_page_key`)."""
     return int.from_bytes(name[:8], "big") | _OF_NAME
 
 

@@ -19,9 +19,9 @@ from crawler_dedup.index.limits import MAX_SNAPSHOTS
 from crawler_dedup.index.protocols import Matcher
 from crawler_dedup.index.records import name_page
 from crawler_dedup.index.storage import Storage
-from crawler_dedup.signedpage import Count, SignedPage, hash_page_key
+from crawler_dedup.signedpage import Count, SignedPage
 from crawler_dedup.system.logs import logger_without_credentials
-from crawler_dedup.urls import site_of
+from crawler_dedup.urls import hash_page_key, site_of
 
 logger = logger_without_credentials(__name__)
 

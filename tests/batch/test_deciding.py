@@ -29,6 +29,7 @@ from crawler_dedup.batch.find import PROFILES
 from crawler_dedup.batch.linking import (
     LINKS,
     Groups,
+    Links,
     find_groups,
     link_rows_with_equal_numbers,
     link_rows_with_near_signatures,
@@ -45,7 +46,21 @@ from crawler_dedup.signing.signer import Signer
 from tests.support.collections import Page, example_folder, find, make_pages, sign, table, write_pages
 from tests.support.examples import examples
 from tests.support.indexing import clusters
-from tests.support.sparkexchange import exchanged, read_links
+
+
+def exchanged(batches: Iterator[pa.RecordBatch], partitions: int) -> list[list[pa.RecordBatch]]:
+    """Distribute the rows of each part over some partitions, as Spark does."""
+    arrived: list[list[pa.RecordBatch]] = [[] for _ in range(partitions)]
+    for batch in batches:
+        parts = batch.column("part").to_numpy() % partitions
+        for part in np.unique(parts).tolist():
+            arrived[part].append(batch.filter(pa.array(parts == part)))
+    return arrived
+
+
+def read_links(batch: pa.RecordBatch) -> Links:
+    """Return the links in a batch."""
+    return Links(batch.column("number").to_numpy(), batch.column("row").to_numpy())
 
 
 def groups_of(signatures: Numbers, max_distance: int, names: Numbers, titles: Numbers, partitions: int) -> Groups:

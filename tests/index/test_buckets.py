@@ -7,6 +7,7 @@ import lmdb
 import msgspec
 import pytest
 
+from crawler_dedup.errors import IndexDamaged
 from crawler_dedup.index.lmdb.buckets import Buckets
 
 FIRST, FULL = 251, 510
@@ -62,6 +63,27 @@ def test_a_chunk_that_no_query_would_read_is_reported(
         assert damage(txn, *names[3:6])
     with pytest.raises(msgspec.DecodeError, match="chunk"):
         items(env, buckets)
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        pytest.param(lambda txn, first, third: txn.put(third, b"1234567"), id="odd length"),
+        pytest.param(lambda txn, first, third: txn.put(third, ONE * (FULL + 1)), id="too long"),
+        pytest.param(lambda txn, first, third: txn.put(first, ONE * FULL), id="first one too long"),
+        pytest.param(lambda txn, first, third: txn.put(third[:-4] + b"\x80\0\0\0", ONE), id="number too large"),
+        pytest.param(lambda txn, first, third: txn.put(third + b"\0", ONE), id="long name"),
+    ],
+)
+def test_nothing_is_appended_to_a_damaged_bucket(
+    opened: tuple[lmdb.Environment, Buckets], damage: Callable[[lmdb.Transaction, bytes, bytes], bool]
+) -> None:
+    env, buckets = opened
+    with env.begin(write=True, db=buckets.db) as txn:
+        names = [name for name, _ in txn.cursor()]
+        assert damage(txn, names[3], names[5])
+    with env.begin(write=True, buffers=True) as txn, pytest.raises(IndexDamaged, match="chunk"):
+        buckets.insert(txn, 1, (5,), 0)
 
 
 def test_damage_beyond_the_limit_is_not_read(opened: tuple[lmdb.Environment, Buckets]) -> None:

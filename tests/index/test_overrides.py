@@ -114,13 +114,6 @@ def test_the_pages_below_an_address_are_those_whose_addresses_begin_with_it(pref
     assert (overrides.find_keeping(url) is not None) == any(begins)
 
 
-def test_a_setting_keeps_pages_as_an_override_does(tmp_path: Path) -> None:
-    config = Config(tokenizer="bigrams", never_drop=["http://a.org/minutes/"])  # type: ignore[arg-type]
-    with Deduplicator.open(tmp_path, config) as opened:
-        urls = ("http://a.org/1", "http://a.org/2", "http://a.org/minutes/3")
-        assert [opened.check(url, article("x").encode()).verdict for url in urls] == ["new", "duplicate", "new"]
-
-
 @pytest.mark.parametrize("value", ["http://", "a.org/", "http://a.org", "http://a.org/x", ["http://a.org/x"], 5])
 def test_a_setting_that_is_no_list_of_addresses_is_refused(value: object) -> None:
     with pytest.raises(ConfigError, match="it takes a list of addresses"):

@@ -32,7 +32,6 @@ from crawler_dedup.index.redis.connection import Command, ServerConnection
 
 CONFIG = Config(tokenizer="bigrams")
 NEAR = ByDistance()
-CLIENTS = 3
 
 
 # Addresses

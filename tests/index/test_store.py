@@ -109,12 +109,6 @@ def test_pages_are_decided_as_by_a_comparison_with_all_kept_pages(
         assert verify(stores[0], matcher) == []
 
 
-def test_the_nearest_page_is_named_first(backend: Index) -> None:
-    backend.offer([page(1, 0), page(2, 0b11111 << 20)], ByDistance(3)).result()
-    decision = backend.offer([page(3, 0b1111 << 20)], ByDistance(5)).result()[0]
-    assert decision.duplicate_of == "http://example.com/2"
-
-
 def test_a_signature_stays_as_long_as_another_page_has_it(backend: Index) -> None:
     backend.offer([page(1, 5), page(2, 5)], Never()).result()
     assert release(backend, 1)

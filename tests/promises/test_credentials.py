@@ -43,12 +43,12 @@ def extract(tree):
 """.replace("LOGIN", LOGIN)
 SPIDER = """
 import re, shutil
-from crawler_dedup.crawl import suspicions
+from crawler_dedup.crawl import counting
 from tests.support.walker import Walker
 from crawler_dedup import release
 from scrapy.core.downloader.handlers.http11 import HTTP11DownloadHandler
 
-suspicions.MAX_DUPLICATES = 2
+counting.MAX_DUPLICATES = 2
 
 class Handler(HTTP11DownloadHandler):
     # Twisted refuses credentials in addresses; the handlers of other libraries (httpx, browsers) take them.
