@@ -24,11 +24,11 @@ from crawler_dedup.batch.output import CLUSTERS, KEPT
 from crawler_dedup.batch.shard import ENTRY_BYTES, read_rows
 from crawler_dedup.index.opening import open_index
 from crawler_dedup.index.profiles import FrozenProfiles
+from crawler_dedup.inspection.transfer import export_index, import_index
 from crawler_dedup.rules.limits import MIN_PAGES
 from crawler_dedup.signing.lookup import lookup_of
 from crawler_dedup.signing.signer import Signer
 from crawler_dedup.system.callbacks import Advance, ignore_progress
-from crawler_dedup.transfer import export_index, import_index
 from tests.support.collections import (
     CONFIG,
     Page,

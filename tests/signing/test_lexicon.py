@@ -20,7 +20,7 @@ from crawler_dedup.signing.features import normalise
 from crawler_dedup.signing.initials import LETTERS, find_initials, initial_of_each, initials_in_context
 from crawler_dedup.signing.lexicon import SHINGLE_WIDTH, Lexicon, build, general, lexicon_digest, lexicon_of
 from crawler_dedup.signing.schemes import NAMES, scheme_of
-from crawler_dedup.signing.tables import read_phrases
+from crawler_dedup.signing.wordtables import read_phrases
 from crawler_dedup.system.compression import compress
 from tests.support.examples import examples
 from tests.support.prose import SAMPLES, config, text_of

@@ -86,6 +86,7 @@ def test_attributes_that_take_long_to_parse_are_counted_wherever_they_stand() ->
         f'<p x="\'>"{attributes(40_000)}>',
         f"<p x = '<b>' y=z=' z=\"<b>\"{attributes(40_000)}>",
         f"<p ='><p x=\"'>\"{attributes(40_000)}>",
+        f"<p x={' ' * 20}'<b>'{attributes(40_000, chr(61) + ' ' * 20 + chr(34) + '>' + chr(34))}>",
         f"<script>if (a<b c='</script><p{attributes(40_000)}>",
         f"<textarea><script></textarea><p{attributes(40_000)}>",
         f"<!--><p{attributes(40_000)}>",

@@ -16,15 +16,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from xxhash import xxh3_64_intdigest
 
-from crawler_dedup import Config, ConfigError, Deduplicator, IndexMismatch, Verdict, transfer
+from crawler_dedup import Config, ConfigError, Deduplicator, IndexMismatch, Verdict
 from crawler_dedup.index import opening
 from crawler_dedup.index.lmdb.index import DirectoryIndex
+from crawler_dedup.inspection import transfer
+from crawler_dedup.inspection.transfer import Export
 from crawler_dedup.signedpage import Signature, SignedPage
 from crawler_dedup.signing.lookup import Lookup, lookup_of
 from crawler_dedup.signing.schemes import NAMES, Agreement, Scheme, SimHash, ValueScheme, scheme_of
 from crawler_dedup.signing.schemes.scheme import PATH
 from crawler_dedup.system.extras import has_extra
-from crawler_dedup.transfer import Export
 from tests.support.examples import examples
 from tests.support.prose import ODD, SAMPLES, config, html, prose, sentences, text_of
 from tests.support.verification import verify

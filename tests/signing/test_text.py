@@ -19,8 +19,8 @@ from crawler_dedup.errors import BeyondLimits
 from crawler_dedup.signing.characters import WIDE_PUNCTUATION_RANGES, simplify_han
 from crawler_dedup.signing.features import normalise, weigh_tokens
 from crawler_dedup.signing.segmentation import CutHan, han_cutter
-from crawler_dedup.signing.tables import stop_words
 from crawler_dedup.signing.text import Text
+from crawler_dedup.signing.wordtables import stop_words
 from tests.support.cases import read_cases
 from tests.support.examples import examples
 from tests.support.reference import slow_shingles
