@@ -50,10 +50,7 @@ WRITINGS: dict[str, tuple[tuple[str, ...], Callable[[str], str]]] = {
     "joiners": (ENGLISH, lambda text: after_letters("\u200d\u2060\ufeff", text)),
     "marks of direction": (ENGLISH, lambda text: after_letters("\u200e\u202a\u2066", text)),
     "variation selectors": (ENGLISH, lambda text: after_letters("\ufe0f\U000e0100", text)),
-    "soft hyphens in decomposed letters": (
-        VIETNAMESE,
-        lambda text: "".join(part + "\u00ad" for part in normalize("NFD", text)),
-    ),
+    "soft hyphens in decomposed letters": (VIETNAMESE, lambda text: "\u00ad".join(normalize("NFD", text))),
     "without non-joiners": (PERSIAN, lambda text: text.replace("\u200c", "")),
     "letters of an Arabic keyboard": (PERSIAN, lambda text: text.replace("ی", "ي").replace("ک", "ك")),
     "vowel marks": (ARABIC, lambda text: after_letters("\u064e\u0651", text)),
@@ -130,8 +127,6 @@ SIZES = {
     3: ["tea", "thé", "the\u0301", "豈", "ｶﾞ", "가", "\u1100\u1161"],
     4: ["ﬁne"],
     10: ["茶馆，开"],
-}
-SIZES |= {
     6: ["茶馆", "찻집", "ชา", "ແຊ"],
     8: ["茶 tea，"],
     9: ["tea house"],
