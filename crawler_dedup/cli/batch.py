@@ -33,8 +33,8 @@ def _name_option(name: str, text: str, default: str = "") -> Option:
 
 _mark_option = _name_option(
     "--mark",
-    "Copy all pages, and add a column NAME: for a near-duplicate, the identifier of the page that is kept instead of it."
-    " Not for WARC files.",
+    "Copy all pages, and add a column NAME, which the inputs must not have: for a near-duplicate, the identifier of the page"
+    " that is kept instead of it. Not for WARC files.",
 )
 _own_text_option = click.option(
     "--own-text",
