@@ -122,12 +122,12 @@ _WORKS = _group(
 _SECTIONS = {
     "Try": (
         LazyCommand("demo", ".crawl:demo", "Show what the filter drops on two small sites."),
-        LazyCommand("crawl", ".crawl:crawl", "Crawl sites politely, and write the pages that are kept."),
+        LazyCommand("crawl", ".crawl:crawl", "Crawl sites politely, and write the pages that are not dropped."),
         LazyCommand("settings", ".project:print_settings", "Print all settings with their defaults and explanations."),
     ),
     "Look": (
         LazyCommand("drops", ".drops:drops", "List dropped pages, each with the kept page that it duplicates."),
-        LazyCommand("why", ".why:why", "Explain why a page was kept, dropped or not checked."),
+        LazyCommand("why", ".why:why", "Explain why a page was kept, dropped or not judged."),
         LazyCommand("compare", ".compare:compare", "Compare two pages by the rules of the crawl."),
         LazyCommand("groups", ".drops:groups", "List the pages that have the same content."),
         LazyCommand("report", ".report:report", "Write a report of what the filter did, as one HTML file."),

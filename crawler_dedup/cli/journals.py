@@ -39,10 +39,10 @@ class WantedDrops:
             click.BadParameter: an option has a wrong value.
             DedupError: no run is known.
         """
-        from crawler_dedup.rules.table import NAMES  # noqa: PLC0415  (loads numpy, which --help does not need)
+        from crawler_dedup.rules.table import DROPPING  # noqa: PLC0415  (loads numpy, which --help does not need)
 
-        if self.rule and self.rule not in NAMES:
-            raise click.BadParameter(f"There is no rule {self.rule!r}; there are {', '.join(map(repr, NAMES))}.")
+        if self.rule and self.rule not in DROPPING:
+            raise click.BadParameter(f"No rule {self.rule!r} drops pages; {', '.join(map(repr, DROPPING))} do.")
         since = f"{parse_time(self.since):%Y-%m-%dT%H:%M:%S}" if self.since else ""
         host = host_of(self.host) if "//" in self.host else self.host
         run = choose_run(self.run, self.last, table.find_runs)
@@ -62,7 +62,10 @@ drop_options = gather_options(
     ),
     click.option("--host", metavar="HOST", default="", help="Only pages of this host."),
     click.option(
-        "--rule", metavar="NAME", default="", help="Only drops by this rule (`drops --summary` lists the rules)."
+        "--rule",
+        metavar="NAME",
+        default="",
+        help='Only drops by this rule: "same bytes", "alike" or "too many variants of a list".',
     ),
 )
 """Decorator that gives a command the options that select drops: the argument ``wanted``, :class:`WantedDrops`."""
@@ -132,9 +135,9 @@ def describe_time(entry: Entry) -> str:
 
 
 def describe_crawl(entry: Entry) -> str:
-    """Return ``run 3c6f8078, spider site, scope spider site``."""
+    """Return ``run 3c6f8078, spider site, scope “spider site”``."""
     crawl = f"run {entry.run}, spider {entry.spider}, " if entry.run else ""
-    return printable(f"{crawl}scope {entry.scope or '(unknown)'}")
+    return printable(f"{crawl}scope {f'“{entry.scope}”' if entry.scope else '(unknown)'}")
 
 
 def describe_duplicate(entry: Entry) -> str:

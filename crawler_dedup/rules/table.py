@@ -109,6 +109,13 @@ TABLE: tuple[Rule, ...] = (
 )
 """The rules in the order in which they are asked; the last one always decides."""
 
+DROPPING = {
+    SAME_BYTES: "both pages have the same bytes",
+    "alike": "the kept page has what the other page shows of its own",
+    TOO_MANY_VARIANTS: "enough lists that differ from it only in links are kept",
+}
+"""The rules by which a page is dropped, and what each says about the two pages."""
+
 NAMES = (*(rule.name for rule in TABLE), TOO_MANY_VARIANTS)
 """Every name of a rule that a decision can have."""
 

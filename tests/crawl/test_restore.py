@@ -94,7 +94,7 @@ def test_a_restored_page_is_crawled_with_its_links_and_kept_from_then_on(places:
         site.asked.clear()
         assert crawl(directory)[0] == sorted([*KEPT, *RESTORED])
         assert site.paths()[0] == "/"
-        assert f"An override applies to this page: keep {url}.\n{url} is kept" in why(directory, url)
+        assert f"whatever was decided before: keep {url}.\n{url} is kept" in why(directory, url)
         assert "a later crawl has kept it" in command(directory, "restore", url).stderr
 
 
@@ -114,7 +114,7 @@ def test_a_page_that_was_dropped_wrongly_passes_in_the_next_crawl(tmp_path: Path
         assert re.findall(r"'dedup/overrides': (\d+)", log) == (["3"] if way == "setting" else [])
         override = "DEDUP_NEVER_DROP" if way == "setting" else f"separate {' '.join(urls)}"
         explained = why(tmp_path, urls[1])
-        assert f"An override applies to this page: {override}" in explained
+        assert f"An override applies to this page now, whatever was decided before: {override}" in explained
         assert f"{urls[1]} is kept" in explained
 
 
