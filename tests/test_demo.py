@@ -113,7 +113,7 @@ def test_a_recommended_command_names_the_extra_that_it_needs(
     }
     print_summary(figures, is_usual_index=True)
     (line,) = [line for line in capsys.readouterr().out.splitlines() if " report " in line]
-    assert line.startswith("Report for the browser (needs the extra report):  ")
+    assert line.startswith('Report for the browser (needs pip install "crawler-dedup[report]"):  ')
 
 
 def test_the_index_of_the_demo_explains_each_drop_with_its_text(output: str, temporary: Path, tmp_path: Path) -> None:

@@ -102,7 +102,7 @@ _BATCH = _group(
 )
 _LEXICON = _group(
     "lexicon",
-    "Count words, for schemes in which rare words weigh more.",
+    "Count words, for a DEDUP_SCHEME in which rare words weigh more.",
     LazyCommand("build", ".lexicon:build", "Count the documents that contain each word."),
 )
 _WORKS = _group(

@@ -94,8 +94,8 @@ _FINDING = {
         "--order",
         metavar="NAME",
         type=click.Choice([f"{sign}{order}" for order in ("time", "size", "chars") for sign in ("", "-")]),
-        help="Which of several near-duplicates is kept: the first by time, size (bytes) or chars (characters of the main"
-        " text); with -, the last: size keeps the smallest, -size the largest.  [default: the first of the inputs]",
+        help="Which of several near-duplicates is kept: time keeps the oldest, size the smallest (bytes), chars the one with"
+        " the shortest main text; -time, -size and -chars the opposite.  [default: the first of the inputs]",
     ),
     "profiles": click.option(
         "--profiles",
@@ -140,7 +140,7 @@ def sign(
     Each INPUT is a WARC, JSON Lines or Parquet file, or a folder of such files. For each file, the signatures of its pages
     are written to one file in SIGNED (a shard). A second call does this only for files that are new, have changed, or whose
     shard is damaged. Records that cannot be read are counted, and listed beside the shard. The command needs pyarrow and
-    FastWARC: install crawler-dedup with the extra batch.
+    FastWARC: pip install "crawler-dedup[batch]".
 
     \b
     Examples:

@@ -78,15 +78,15 @@ class Config:
         "socket. `?index=NAME` names one of several indexes in a database. If it is empty, the index is in `DEDUP_DIR`. "
         "Journals are in `DEDUP_DIR` in any case; without a project and with a relative path, none is written.",
     )
-    index_wait: Annotated[float, Meta(ge=0, le=86_400, extra={"zero": "without waiting"})] = _setting(
+    index_wait: Annotated[float, Meta(ge=0, le=86_400, extra={"zero": "it does not wait"})] = _setting(
         60.0,
         "Seconds for which a crawl waits in each [outage](../how-to/machines.md#outages) of the server of its index. "
         "After that, pages pass as `unchecked`, and a crawl that starts ends with an error.",
     )
     fresh: bool = _setting(
         False,
-        "Empty the index when the crawl starts, even if it was made with another configuration, unless another spider "
-        "of this process has it open.",
+        "Empty the index when the crawl starts, even if it was made with another configuration. If another spider of this "
+        "process has it open, it is used as it is.",
     )
     scope: (
         Literal["spider", "domain", "language", "global"]
@@ -104,37 +104,38 @@ class Config:
     ) = _setting(
         "paragraphs",
         "What extracts the text by which pages are compared. `paragraphs` is several times as fast as `trafilatura`, "
-        "and its text changes less from template to template. Part of the index header: another extractor needs another "
+        "and its text changes less from template to template. Fixed when the index is made; another value needs another "
         "index. `main_text()` always uses trafilatura.",
     )
     tokenizer: Literal["auto", "jieba", "rjieba", "bigrams"] = _setting(
         AUTO,
         "How Chinese text becomes tokens. `jieba` and `rjieba` (extra `fast`) have the same dictionary; `rjieba` is "
         "faster. `bigrams` needs no dictionary. `auto` is the tokenizer of the index; a new index gets `rjieba` if it is "
-        "installed, else `jieba`. If several environments share an index, name a tokenizer that all of them have. Part "
-        "of the index header.",
+        "installed, else `jieba`. If several environments share an index, name a tokenizer that all of them have. "
+        "Fixed when the index is made; another value needs another index.",
     )
     scheme: Annotated[str, Meta(min_length=1, title='a name, or "NAME option=value …"')] = _setting(
         "simhash",
         "How signatures of pages are computed and compared: `simhash`, `exact`, `shingling`, `minhash`, `checksums`, "
-        "`imatch`, `ddw`, `sentences`, `pinyin`, `winnowing`, or one of another package ([schemes](schemes.md)). Part of "
-        "the index header.",
+        "`imatch`, `ddw`, `sentences`, `pinyin`, `winnowing`, or one of another package ([schemes](schemes.md)). Fixed "
+        "when the index is made; another value needs another index.",
     )
     max_distance: Annotated[int, Meta(ge=0, le=7)] = _setting(
         7,
-        "Largest Hamming distance between the signatures of duplicates, in bits (scheme `simhash`). It may change "
-        "from run to run on one index.",
+        "Largest Hamming distance between the signatures of duplicates, in bits (scheme `simhash`); texts that are found by "
+        "the same title may differ in more, unless it is 0. It may change from run to run on one index.",
     )
     compare: Literal["words", "signatures"] = _setting(
         "words",
-        "`words`: a page is a duplicate only if each block that is its own is on the kept page, in the same words. "
-        "`signatures`: the distance of the signatures and the titles decide, as in the papers, so that edited copies are "
-        "dropped, too ([what each loses](../explanation/limits.md)). It may change from run to run on one index.",
+        "`words`: a page is a duplicate only if each of its text blocks, except for what the site repeats, is on the kept "
+        "page, in the same words. `signatures`: the distance of the signatures and the titles decide, so that edited copies "
+        "are dropped, too ([what each loses](../explanation/limits.md)). It may change from run to run on one index.",
     )
     min_features: Annotated[int, Meta(ge=1, le=10_000)] = _setting(
         20,
         "A page whose main text has fewer different tokens than this, without stop words, is "
-        "[thin](../explanation/rules.md#thin-pages), and compared by all its blocks. Part of the index header.",
+        "[thin](../explanation/rules.md#thin-pages), and compared by all its blocks. Fixed when the index is made; another "
+        "value needs another index.",
     )
     settle: Literal["item", "callback", "manual"] = _setting(
         "item",
@@ -142,7 +143,7 @@ class Config:
         "([claims](../explanation/claims.md)). `item`: as soon as one of its items has come out of the pipelines, or "
         "when its callback has ended without an error and without an item. `callback`: when its callback and all its "
         "items have ended without an error, and, if there were items, one has come out of the pipelines. With these two, "
-        "a page whose handling ends otherwise is forgotten; what happens after it was handled does not count. `manual`: "
+        "a page that is not handled like this is removed from the index again; a later error changes nothing. `manual`: "
         "when `crawler_dedup.settle(response)` is called (which also works with the other values); a page that is not "
         "settled by the end of the run is forgotten.",
     )
@@ -154,10 +155,10 @@ class Config:
     revisit: Literal["pass", "drop"] = _setting(
         "pass",
         "`drop`: a page that is unchanged since an earlier run handled it is dropped (an incremental crawl); its links "
-        'are followed only with `DEDUP_ACTION = "follow"`. Runs that were killed do not count, nor runs without a JOBDIR '
-        "that Ctrl-C or `CLOSESPIDER_…` ended. A page that Scrapy's HTTP cache replays passes. With either value: if two "
-        "addresses that a run requests redirect to the same page, it is dropped the second time, unless it has changed; "
-        "a second request for the same address passes.",
+        'are followed only with `DEDUP_ACTION = "follow"`. A page counts as handled by an earlier run only if that run '
+        "finished, or has a JOBDIR and was not killed. A page that Scrapy's HTTP cache replays passes. With either value: "
+        "if two addresses that a run requests redirect to the same page, it is dropped the second time, unless it has "
+        "changed; a second request for the same address passes.",
     )
     never_drop: values.Prefixes = _setting(
         (),
@@ -165,7 +166,7 @@ class Config:
         "the same for one index ([a page that must pass](../how-to/operating.md#a-page-that-must-pass)).",
         shown="`[]`",
     )
-    expire_days: Annotated[float, Meta(ge=0, le=36_500, extra={"zero": "never"})] = _setting(
+    expire_days: Annotated[float, Meta(ge=0, le=36_500, extra={"zero": "no page expires"})] = _setting(
         0.0, "Days without a visit after which a page no longer counts. It is removed when the next crawl starts."
     )
     store_text: bool = _setting(
@@ -183,11 +184,13 @@ class Config:
     timeout: Annotated[float, Meta(ge=0.01, le=86_400)] = _setting(
         30.0,
         "Seconds that a worker may take for a page, not counting the time to load a dictionary. After that the worker is "
-        "replaced, and the page passes as `unchecked`. A signed page waits for the index for at most a fifth of this time "
-        "or 6 seconds, whichever is longer, but never longer than this time. While the server of the index is "
+        "replaced, and the page passes as `unchecked`. Once signed, the page waits for the index: at most a fifth of this "
+        "time, or 6 seconds if that is longer, but not longer than this time. While the server of the index is "
         "unavailable, it waits as `DEDUP_INDEX_WAIT` says.",
     )
-    processes: Annotated[int, Meta(ge=0, le=64, extra={"zero": "on the event loop"})] = _setting(
+    processes: Annotated[
+        int, Meta(ge=0, le=64, extra={"zero": "signatures are computed in the process of the crawl"})
+    ] = _setting(
         PROCESSES,
         "Number of processes that compute the signatures of pages, decide about them and extract texts "
         "([processors and memory](../how-to/where-it-runs.md#processors-and-memory)). With 0, nothing protects the crawl "
@@ -205,7 +208,7 @@ class Config:
         "Directory of a library of [works](../how-to/works.md#in-a-crawl) with which each page that passes is compared. A "
         "relative path is relative to Scrapy's data directory. If it is empty, nothing is compared.",
     )
-    map_size: Annotated[int, Meta(ge=1 << 20, le=1 << 46)] = _setting(
+    map_size: Annotated[int, Meta(ge=1 << 20, le=1 << 46, title="2^20 (1 MiB) to 2^46 (64 TiB) bytes")] = _setting(
         MAP_SIZE,
         "Largest size of the index in bytes. The file is sparse and takes only the room for its contents (not on "
         "Windows).",

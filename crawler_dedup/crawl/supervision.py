@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from crawler_dedup.crawl.localworker import LocalWorker
     from crawler_dedup.crawl.workers import Workers
 
-NOT_IN_TIME = "not signed in time"
-DIED = "the worker died"
-PAUSED = "workers die too often"
-ENDED = "the workers have ended"
+NOT_IN_TIME = "not signed within DEDUP_TIMEOUT"
+DIED = "its worker process ended"
+PAUSED = "worker processes end too often"
+ENDED = "the worker processes were ended"
 
 STOPPED_SECONDS = 15.0
 """Seconds without any answer after which a worker that has jobs is replaced if it is stopped."""

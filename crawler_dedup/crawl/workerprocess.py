@@ -29,7 +29,7 @@ from crawler_dedup.worker.messages import HEAD, Answer, Failure, LogLine, Messag
 
 WORKER = "crawler_dedup.worker.main"
 """The module that workers run."""
-TRIED_AGAIN, UNCHECKED = "tried again", "passes unchecked"
+TRIED_AGAIN, UNCHECKED = "tried again", "could not be judged, and passes"
 """What happens with a page of a process that has died."""
 SILENCE_SECONDS = 60.0
 """Seconds that a process may take to start, or to load a dictionary."""
@@ -168,11 +168,13 @@ class ChildProcess:
                 if isinstance(answer, LogLine):
                     log(answer)
         except (ConnectionError, EOFError):
-            raise NotStarted("the process ended at its start") from None
+            raise NotStarted("it ended at its start, as its output above may explain") from None
         except OSError as error:
-            raise NotStarted(f"the process does not answer ({error})") from error
+            raise NotStarted(f"it does not answer ({error})") from error
         except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-            raise NotStarted(f"the answer of the process is not a message ({error})") from error
+            raise NotStarted(
+                f"it has sent what is no message ({error}), as if its version of crawler-dedup were another"
+            ) from error
 
     def attach(self, receive: Callable[[Received], None], end: Callable[[int | None, int], None]) -> None:
         """Use the running event loop.

@@ -157,8 +157,8 @@ BAD_LINES = [
     (b'{"url": "http://h/\xff"}', NO_OBJECT, "byte 19 is not UTF-8"),
     (b"[" * 100_000, NO_OBJECT, "it is nested too deeply"),
     (b'{"url": "u", "html": 7}', "a column of another type", "html is not text, but int"),
-    (b'{"html": "<p>x"}', "no address and no identifier", "it has html; --url or --id says which to read"),
-    (b'{"url": "u", "text": "x"}', NO_HTML, "there is no html; it has url, text; --html or --text says which to read"),
+    (b'{"html": "<p>x"}', "no address and no identifier", "it has html; name the right one with --url or --id"),
+    (b'{"url": "u", "text": "x"}', NO_HTML, "it has no html, only url, text; name the right one with --html or --text"),
     (b'{"url": "u", "html": ""}', NO_HTML, "no html"),
 ]
 

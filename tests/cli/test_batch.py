@@ -70,7 +70,8 @@ def test_the_first_line_that_cannot_be_read_is_printed(tmp_path: Path) -> None:
     output = invoke("batch", "sign", source, "-o", tmp_path / "signed", "-j", 1).output
     assert "Cannot be read: no html 1." in output
     assert (
-        f"no html: {source}, line 2: there is no html; it has url, text; --html or --text says which to read." in output
+        f"no html: {source}, line 2: it has no html, only url, text; name the right one with --html or --text."
+        in output
     )
 
 

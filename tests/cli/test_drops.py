@@ -176,7 +176,7 @@ def test_a_journal_that_is_given_requires_neither_an_index_nor_a_project(dropped
     journal = (dropped / FIRST).rename(tmp_path / "copied.jsonl")
     assert urls(invoke("drops", "--journal", journal)) == COPIES
     assert invoke("drops", "--journal", journal, "--summary", "--last").stdout.startswith("6 drops in run ")
-    assert "give the directory of the index" in invoke("drops", status=2).stderr
+    assert "name the directory of the index" in invoke("drops", status=2).stderr
     assert "There is no index in" in invoke("drops", "--journal", journal, tmp_path / "mistyped", status=2).stderr
     assert "cannot be read" in invoke("drops", "--journal", tmp_path / "missing.jsonl", status=2).stderr
     wrong = invoke("drops", "--journal", journal, "-s", "DEDUP_ACTON=mark", status=2)

@@ -92,14 +92,14 @@ def test_dropped_kept_and_unchecked_pages_are_reported_with_what_is_known_of_the
 def test_later_lines_of_the_journal_are_reported_too(index: Path) -> None:
     """A page that was alike to one being handled, two visits of unchanged pages, and many of one page."""
     entry = entry_of_copy(index)
-    waited = replace(entry, event="unchecked", reason="similar page being handled", url="http://a.org/waited")
+    waited = replace(
+        entry, event="unchecked", reason="a similar page is still being handled", url="http://a.org/waited"
+    )
     check_pages(index, {KEPT: PAGES[KEPT]}, journal=SECOND)
     days = [replace(entry, time=f"2099-12-{day:02}T00:00:00.000Z") for day in range(1, 32)]
     write(index / SECOND, [waited, replace(entry, event="unchanged_dropped", url=KEPT, duplicate_of=""), *days])
-    sentence = (
-        f"http://a.org/waited could not be judged, and passed: similar page being handled. It is similar to {KEPT}."
-    )
-    assert lines(why("http://a.org/waited", index))[0] == sentence
+    sentence = f"could not be judged, and passed: a similar page is still being handled. It is similar to {KEPT}."
+    assert lines(why("http://a.org/waited", index))[0] == f"http://a.org/waited {sentence}"
     printed = lines(why(KEPT, index))
     assert printed[0] == f"{KEPT} is kept: “Article 1”"
     assert "In the journal:" in printed

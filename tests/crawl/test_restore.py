@@ -74,7 +74,7 @@ def test_a_restored_page_is_crawled_with_its_links_and_kept_from_then_on(places:
         assert done.returncode == 0, done.stderr
         assert done.stdout.splitlines() == [
             f"{url}  ← {site.url}/approved  spider news",
-            "1 page will be restored by the next crawl.",
+            "1 page will be restored by the next crawl of the same spider.",
         ]
         assert "It was restored: the next crawl with the spider news requests it first." in why(directory, url)
         site.asked.clear()
@@ -396,7 +396,7 @@ def test_what_cannot_be_restored_is_said(tmp_path: Path) -> None:
         run(tmp_path, site, "/kept", "/a", "/post", source=source)
         index = ("--index", tmp_path / "index")
         preview = invoke("restore", "--rule", "alike", "--dry-run", *index, status=1)
-        assert preview.stdout.splitlines()[-1] == "1 page would be restored by the next crawl."
+        assert preview.stdout.splitlines()[-1] == "1 page would be restored by the next crawl of the same spider."
         assert restorations_left(tmp_path) == []
         done = invoke("restore", f"{site.url}/a", f"{site.url}/post", f"{site.url}/kept", *index, status=1)
         assert "  The new request will not have pair: of meta and cb_kwargs, only short JSON" in done.stdout

@@ -100,11 +100,14 @@ class Trouble:
     def assert_errors_are_logged(self, *errors: str) -> None:
         """Check for one warning of each of the *errors*, one line about their end, and their counts."""
         crawl = self.crawl
-        warnings, of_journal = crawl.lines("WARNING", "passes unchecked"), crawl.lines("WARNING", "The journal")
+        warnings, of_journal = (
+            crawl.lines("WARNING", "could not be judged, and passes"),
+            crawl.lines("WARNING", "The journal"),
+        )
         assert len(of_journal) <= 1
         assert len(warnings) == len(errors) == crawl.stats["log_count/WARNING"] - len(of_journal)
         for error in errors:
-            assert any(f"passes unchecked: {error}" in line for line in warnings)
+            assert any(f"could not be judged, and passes: {error}" in line for line in warnings)
         assert len(crawl.lines("INFO", "The index can be used again")) == 1
         counts = crawl.counts("error/")
         assert counts.keys() == set(errors)
@@ -216,7 +219,7 @@ def test_a_crawl_survives_a_full_disk(tmp_path: Path, small_disk: Path) -> None:
     )
     trouble.assert_nothing_is_lost()
     trouble.assert_errors_are_logged("IndexUnusable")
-    assert "the disk is full" in trouble.crawl.lines("WARNING", "passes unchecked")[0]
+    assert "the disk is full" in trouble.crawl.lines("WARNING", "could not be judged, and passes")[0]
     trouble.assert_pages_are_checked_before_and_after()
 
 
@@ -230,5 +233,5 @@ def test_an_index_that_fails_with_every_other_page_is_reported_once_a_minute(tmp
     crawl = crawl_pages(tmp_path, pages, settings=settings)
     assert crawl.paths() == list(pages)
     assert crawl.counts("error/")["IndexUnusable"] > 1
-    assert len(crawl.lines("WARNING", "passes unchecked")) == 1
+    assert len(crawl.lines("WARNING", "could not be judged, and passes")) == 1
     assert len(crawl.lines("INFO", "The index can be used again")) == 1

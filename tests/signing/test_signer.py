@@ -109,7 +109,7 @@ def test_a_thin_page_that_asks_for_a_password_is_not_signed(signer: Signer) -> N
 
 def test_a_page_beyond_a_limit_is_returned_unsigned(signer: Signer) -> None:
     for content, reason in [
-        ("x" * (Config.max_bytes + 1), "too many bytes"),
+        ("x" * (Config.max_bytes + 1), "more bytes than DEDUP_MAX_BYTES"),
         ("<i></i>" * 50_001, "too many nodes"),
         ("<div>" * 101, "nested too deep"),
         (f"<p>{'x' * 200_001}</p>", "too many characters"),

@@ -175,4 +175,6 @@ class OpenFiles:
 def _not_opened(directory: Path, error: Exception) -> IndexUnusable:
     if isinstance(error, lmdb.InvalidError):
         return engine.damaged_error(directory, error)
+    if isinstance(error, FileExistsError | NotADirectoryError):
+        return engine.unusable_error(directory, "cannot be opened: that is no directory")
     return engine.unusable_error(directory, "cannot be opened", error)
