@@ -194,7 +194,8 @@ class Monitor:
         if decision.reason not in ("", "error"):
             kind = decision.reason if is_unchecked else "override"
             what = "could not be judged, and passed" if is_unchecked else "passed"
-            self.log_throttled(kind, logging.INFO, "%s %s: %s", decision.url, what, decision.reason)
+            which = f": {decision.duplicate_of}" if decision.duplicate_of else ""
+            self.log_throttled(kind, logging.INFO, "%s %s: %s%s", decision.url, what, decision.reason, which)
 
     def report_claim_end(self, decision: Decision, *, settled: bool) -> None:
         """Report that the page of *decision*, which had passed, was settled or released."""
@@ -284,7 +285,9 @@ class Monitor:
         self._last_summary = now, _ = time.monotonic(), checked
         pace = 60 * (checked - before) / max(0.001, now - then)
         noun = "page" if checked == 1 else "pages"
-        parts = [f"checked {checked} {noun} (at {pace:.0f} pages/min), kept {counts['kept']}"]
+        released = self._crawler.stats.get_value("dedup/handled/released", 0)
+        kept = max(0, counts["kept"] - released)
+        parts = [f"checked {checked} {noun} (at {pace:.0f} pages/min), kept {kept}"]
         usual = "marked" if self._config.is_dry else "dropped"
         parts += [
             f"{name} {counts[name]} ({100 * counts[name] / max(1, checked):.1f} %)"
@@ -293,7 +296,9 @@ class Monitor:
         ]
         dropped = self._crawler.stats.get_value("dedup/unchanged_dropped", 0)
         parts.append(f"unchanged {counts['unchanged']}" + f" ({dropped} dropped)" * bool(dropped))
-        parts += [f"{name} {counts[name]}" for name in ("changed", "unchecked")]
+        parts += [f"changed {counts['changed']}", f"not judged {counts['unchecked']}"]
+        if released:
+            parts.append(f"not handled to the end {released}")
         self.log(
             logging.INFO,
             "Near-duplicate filter: %s; %s; pages waited for a worker %.2f s on average, %.2f s at most;"

@@ -263,7 +263,8 @@ def test_a_decision_is_repeated_with_what_was_known_then(index: Path) -> None:
     assert output.endswith("duplicate: alike")
     (line,) = json_lines("compare", "copy.html", "kept.html", "--new-url", COPY, "--index", index, "--json", status=1)
     assert (line["snapshot"], line["kept_snapshot"]) == (0, 0)
-    repeat(index, "--scope", "elsewhere", status=1)  # another scope knows nothing of the site
+    elsewhere = repeat(index, "--scope", "elsewhere", status=1)
+    assert "knows nothing about these sites in the scope “elsewhere”" in elsewhere
 
 
 def test_pages_without_a_decision_are_compared_with_what_is_known_now(index: Path) -> None:

@@ -302,7 +302,11 @@ def test_a_page_that_is_gone_is_not_requested_again_one_that_redirects_is_kept_t
 @pytest.mark.parametrize(
     ("old", "new", "reason"),
     [
-        ("callback=self.parse_page", "callback=lambda response, **_: None", "had no name for its callback"),
+        (
+            "callback=self.parse_page",
+            "callback=lambda response, **_: None",
+            "used a callback that is no method of its own",
+        ),
         ("parse_page", "parse_old", "has no method 'parse_old'"),
     ],
 )
@@ -402,13 +406,13 @@ def test_what_cannot_be_restored_is_said(tmp_path: Path) -> None:
         assert "  The new request will not have pair: of meta and cb_kwargs, only short JSON" in done.stdout
         assert done.stderr.splitlines()[-2:] == [
             f"{site.url}/post cannot be restored: it is the response to a POST, and no WARC file has it.",
-            f"{site.url}/kept cannot be restored: no journal says that it was dropped.",
+            f"{site.url}/kept cannot be restored: no journal says that it was dropped (see `why`).",
         ]
         assert restorations_left(tmp_path) == [("a", 0)]
     assert "Name the addresses" in invoke("restore", *index, status=2).stderr
     assert "--now cannot be combined with --index" in invoke("restore", "--now", "news", *index, status=2).stderr
-    assert "'JOBDIR' is not a setting" in invoke("restore", "--now", "news", "-s", "JOBDIR", status=2).stderr
-    assert "'x' is not a spider argument" in invoke("restore", "--now", "news", "-a", "x", status=2).stderr
+    assert "'JOBDIR' is no setting with a value" in invoke("restore", "--now", "news", "-s", "JOBDIR", status=2).stderr
+    assert "'x' is no spider argument with a value" in invoke("restore", "--now", "news", "-a", "x", status=2).stderr
     refused = invoke("restore", f"{site.url}/a", "-s", "LOG_LEVEL=INFO", *index, status=2).stderr
     assert "LOG_LEVEL is not a setting" in refused
 
