@@ -188,7 +188,7 @@ def sign(
 def _print_counts(label: str, counts: Mapping[str, int]) -> None:
     """Print counts by reason on a line, if there are any."""
     if counts:
-        click.echo(f"{label}: {', '.join(f'{reason} {count:,}' for reason, count in counts.items())}.")
+        click.echo(f"{label}: {', '.join(f'{reason} ({count:,})' for reason, count in counts.items())}.")
 
 
 @click.command()

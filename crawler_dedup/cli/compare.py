@@ -64,7 +64,7 @@ _ROWS = {
     "--scope",
     metavar="SCOPE",
     default="",
-    help='With --index: the scope of the pages, such as "spider news".  [default: DEDUP_SCOPE; if this is spider, global]',
+    help="With --index: the pages' scope.  [default: DEDUP_SCOPE; for spider, global]",
 )
 @click.option("--brief", is_flag=True, help="Do not print the texts.")
 @json_option
@@ -136,7 +136,7 @@ def compare(  # noqa: PLR0913, PLR0917  (each is an option of the command)
         if not brief:
             print_side_by_side(console, new_page.text, kept_page.text, folded=False)
         console.print(_figures(fields))
-        console.print(_rules(rules))
+        console.print(_rules(rules, different="not compared" if unsigned else "different"))
         if not unsigned:
             console.print(_describe_lacks("kept", kept_lacks))
             console.print(_describe_lacks("new", new_lacks))
@@ -249,11 +249,11 @@ def _describe_lack(lack: Lack) -> str:
     return kind + printable(lack.text) if lack.text else f"{lack.kind}{size}"
 
 
-def _rules(results: Sequence[RuleResult]) -> Table:
+def _rules(results: Sequence[RuleResult], different: str) -> Table:
     table = make_table("", "rule", "answer", "measured")
     decided = False
     for result in results:
-        answer = {True: "duplicate", False: "different", None: "–"}[result.duplicate]
+        answer = {True: "duplicate", False: different, None: "–"}[result.duplicate]
         if decided and result.duplicate is not None:
             answer = f"({answer})"
         style = "bold" if result.decides else "dim" if decided else ""

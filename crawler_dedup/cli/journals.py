@@ -65,7 +65,7 @@ drop_options = gather_options(
         "--rule",
         metavar="NAME",
         default="",
-        help='Only drops by this rule: "same bytes", "alike" or "too many variants of a list".',
+        help="Only drops by this rule: alike, same bytes or too many variants of a list.",
     ),
 )
 """Decorator that gives a command the options that select drops: the argument ``wanted``, :class:`WantedDrops`."""
@@ -98,7 +98,9 @@ def _parse_run(text: str) -> str:
         click.BadParameter: *text* is no such number.
     """
     if not re.fullmatch("[0-9a-fA-F]{1,8}", text):
-        raise click.BadParameter(f"{text!r} is not the number of a run; `crawler-dedup index stats` lists the runs.")
+        raise click.BadParameter(
+            f"{text!r} is not the number of a run; `crawler-dedup drops --summary` lists the runs."
+        )
     return text.lower().zfill(8)
 
 

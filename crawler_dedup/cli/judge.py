@@ -114,7 +114,7 @@ def _ask_about(drops: Sequence[Drop], review: Review, selection: Selection, *, f
                 )
             precision = review.answers.precision(selection)
             click.echo(
-                f"Precision so far (95 % interval): {format_share(precision)}, from {quantity(precision.total, 'answer')}."
+                f"Precision so far (95 %): {format_share(precision)}, from {quantity(precision.total, 'answer')}."
             )
 
 
@@ -169,9 +169,7 @@ def _print_answers(answers: Answers) -> None:
 def _ask() -> str:
     try:
         return Prompt.ask(
-            "May a crawl drop the page because the other is kept? (y)es, (n)o, (s)kip, (q)uit",
-            choices=["y", "n", "s", "q"],
-            show_choices=False,
+            "May a crawl drop it? (y)es, (n)o, (s)kip, (q)uit", choices=["y", "n", "s", "q"], show_choices=False
         )
     except EOFError:
         return "q"

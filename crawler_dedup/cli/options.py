@@ -67,7 +67,7 @@ jobs_option = click.option(
 )
 json_option = click.option("--json", is_flag=True, help="Print JSON Lines: one JSON object per line.")
 run_option = click.option(
-    "--run", metavar="RUN", default="", help="Only this run: its number, as `index stats` prints it (00c4f1a2)."
+    "--run", metavar="RUN", default="", help="Only this run: its number, as `drops --summary` prints it (00c4f1a2)."
 )
 last_option = click.option("--last", is_flag=True, help="Only the latest run: the one that began last.")
 

@@ -144,7 +144,8 @@ def restore(  # noqa: PLR0913, PLR0917  (each is an option of the command)
         is_complete, chosen = _print_result(result, addresses, is_on_stderr=feeds.use_stdout), len(result.restored)
         if crawl is None:
             verb = "would" if dry_run else "will"
-            click.echo(f"{quantity(chosen, 'page')} {verb} be restored by the next crawl of the same spider.")
+            hint = "" if chosen else " `crawler-dedup index overrides` lists those of earlier calls."
+            click.echo(f"{quantity(chosen, 'page')} {verb} be restored by the next crawl of the same spider.{hint}")
     if crawl is not None:
         restored = _crawl(*crawl, of_spider) if chosen or not selects else 0
         click.echo(f"{quantity(restored, 'page')} restored.", err=feeds.use_stdout)
@@ -179,10 +180,7 @@ def _print_result(result: Restored, addresses: dict[str, str], *, is_on_stderr: 
     known = {_bare(entry.url) for entry in (*result.restored, *(entry for entry, _ in result.refused))}
     unknown = [url for bare, url in addresses.items() if bare not in known]
     for url in unknown:
-        click.echo(
-            f"{printable(url)} cannot be restored: no journal says that it was dropped (see `why`).",
-            err=True,
-        )
+        click.echo(f"{printable(url)} cannot be restored: no journal has a drop of it (see `why`).", err=True)
     return not (result.refused or unknown)
 
 

@@ -188,9 +188,7 @@ class Config:
         "time, or 6 seconds if that is longer, but not longer than this time. While the server of the index is "
         "unavailable, it waits as `DEDUP_INDEX_WAIT` says.",
     )
-    processes: Annotated[
-        int, Meta(ge=0, le=64, extra={"zero": "signatures are computed in the process of the crawl"})
-    ] = _setting(
+    processes: Annotated[int, Meta(ge=0, le=64, extra={"zero": "pages are signed on the event loop"})] = _setting(
         PROCESSES,
         "Number of processes that compute the signatures of pages, decide about them and extract texts "
         "([processors and memory](../how-to/where-it-runs.md#processors-and-memory)). With 0, nothing protects the crawl "

@@ -209,9 +209,7 @@ class Claims:
         try:
             self._write_end(decision, settled=settled)
         except DedupError as error:
-            message = (
-                "The index could not be written (%s): %s does not count as handled, and the next crawl treats it as new"
-            )
+            message = "The index could not be written (%s): %s does not count as handled, and is new in the next crawl"
             self._monitor.warn(message, error, decision.url)
             return False
         place = hash_page_key(decision.scope, decision.url)

@@ -192,10 +192,10 @@ class Monitor:
                     decision,
                 )
         if decision.reason not in ("", "error"):
-            kind = decision.reason if is_unchecked else "override"
             what = "could not be judged, and passed" if is_unchecked else "passed"
-            which = f": {decision.duplicate_of}" if decision.duplicate_of else ""
-            self.log_throttled(kind, logging.INFO, "%s %s: %s%s", decision.url, what, decision.reason, which)
+            why = f"{decision.reason} {decision.duplicate_of}".rstrip()
+            kind = decision.reason if is_unchecked else "override"
+            self.log_throttled(kind, logging.INFO, "%s %s: %s", decision.url, what, why)
 
     def report_claim_end(self, decision: Decision, *, settled: bool) -> None:
         """Report that the page of *decision*, which had passed, was settled or released."""

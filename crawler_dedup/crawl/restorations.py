@@ -90,11 +90,7 @@ class Restorations:
     def _make_request(self, url: str, request: DroppedRequest) -> Request:
         callback = self._find_method(request.callback)
         if callback is None and request.callback is not None:
-            reason = (
-                f"has no method {request.callback!r}"
-                if request.callback
-                else "used a callback that is no method of its own"
-            )
+            reason = f"has no method {request.callback!r}" if request.callback else "used a function as its callback"
             self._monitor.warn("%s is requested again with the callback `parse`: the spider %s", url, reason)
         return Request(
             url,

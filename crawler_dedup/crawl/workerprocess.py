@@ -172,9 +172,7 @@ class ChildProcess:
         except OSError as error:
             raise NotStarted(f"it does not answer ({error})") from error
         except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-            raise NotStarted(
-                f"it has sent what is no message ({error}), as if its version of crawler-dedup were another"
-            ) from error
+            raise NotStarted(f"it has sent no message ({error}): another version of crawler-dedup?") from error
 
     def attach(self, receive: Callable[[Received], None], end: Callable[[int | None, int], None]) -> None:
         """Use the running event loop.

@@ -61,7 +61,8 @@ def _describe_signatures(pair: Pair) -> str:
     if pair.are_thin:
         return "thin pages have none"
     if pair.agreement is None:
-        return "the titles name the same parts" if pair.is_named_alike else "they do not agree"
+        apart = "they do not agree" if pair.are_texts else "a text and a thin page are not compared"
+        return "the titles name the same parts" if pair.is_named_alike else apart
     if pair.distance is None:
         return f"{pair.scheme.name} finds the same text"
     return f"{pair.distance} bits, limit {pair.config.max_distance}"
@@ -72,7 +73,7 @@ def _describe_titles(pair: Pair) -> str:
 
 
 def _describe_own_size(pair: Pair) -> str:
-    return f"{size_of(pair.own)} letters of its own" if pair.are_thin else "a text"
+    return f"{size_of(pair.own)} letters of its own" if pair.are_thin else "it has a main text"
 
 
 def _describe_coverage(pair: Pair) -> str:

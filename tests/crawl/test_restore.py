@@ -305,7 +305,7 @@ def test_a_page_that_is_gone_is_not_requested_again_one_that_redirects_is_kept_t
         (
             "callback=self.parse_page",
             "callback=lambda response, **_: None",
-            "used a callback that is no method of its own",
+            "used a function as its callback",
         ),
         ("parse_page", "parse_old", "has no method 'parse_old'"),
     ],
@@ -406,7 +406,7 @@ def test_what_cannot_be_restored_is_said(tmp_path: Path) -> None:
         assert "  The new request will not have pair: of meta and cb_kwargs, only short JSON" in done.stdout
         assert done.stderr.splitlines()[-2:] == [
             f"{site.url}/post cannot be restored: it is the response to a POST, and no WARC file has it.",
-            f"{site.url}/kept cannot be restored: no journal says that it was dropped (see `why`).",
+            f"{site.url}/kept cannot be restored: no journal has a drop of it (see `why`).",
         ]
         assert restorations_left(tmp_path) == [("a", 0)]
     assert "Name the addresses" in invoke("restore", *index, status=2).stderr
