@@ -73,17 +73,6 @@ def test_a_large_batch_is_decided_in_several_transactions(
     assert (verdicts, sizes) == ([Verdict.NEW] * 3 + [Verdict.DUPLICATE] * 2, [2, 2, 1])
 
 
-def test_sign_is_pure_and_decide_files(deduplicator: Deduplicator) -> None:
-    pages = [deduplicator.sign(f"http://a/{number}", article("x").encode()) for number in range(3)]
-    assert len(deduplicator) == 0
-    assert deduplicator.compare(pages[0], pages[1]) is not None
-    assert [decision.verdict for decision in deduplicator.decide(pages)] == [
-        Verdict.NEW,
-        Verdict.DUPLICATE,
-        Verdict.DUPLICATE,
-    ]
-
-
 def test_a_page_whose_handling_fails_represents_nothing(deduplicator: Deduplicator) -> None:
     def offer(name: str) -> Decision:
         page = deduplicator.sign(f"https://example.com/{name}", article("x").encode())

@@ -63,10 +63,7 @@ def without_paths(output: str) -> str:
 
 
 def test_copies_and_excerpts_are_dropped_but_no_page_with_another_or_an_edited_line(output: str) -> None:
-    assert (
-        "37 pages: 11 dropped; 26 passed: 22 kept, 2 seen twice, 2 too short to judge.\n"
-        in output
-    )
+    assert "37 pages: 11 dropped; 26 passed: 22 kept, 2 seen twice, 2 too short to judge.\n" in output
     table = output.split("dropped because of it")[1].split("\n\n", maxsplit=1)[0].splitlines()[1:]
     assert {" ".join(line.split()) for line in table} == {
         "/lighthouse /lighthouse?s=1 /print/lighthouse mirror/lighthouse",

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from benchmarks.index.data import Truths
 from benchmarks.index.probe import probe, timed
+from benchmarks.index.signatureindex import SignatureIndex
 from crawler_dedup.permutedtables import MAX_DISTANCE
-from tests.support.signatureindex import SignatureIndex
 
 _DROPS = ("fadvise", "drop_caches")  # "drop_caches" empties the cache of the whole machine, and needs root
 

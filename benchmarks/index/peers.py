@@ -16,8 +16,8 @@ import simhash
 
 from benchmarks.index.data import Truths, neighbours
 from benchmarks.index.probe import rss_anon
+from benchmarks.index.signatureindex import SignatureIndex
 from crawler_dedup.hashes import Numbers
-from tests.support.signatureindex import SignatureIndex
 
 _SLICE = 1 << 22
 _ROUND_SECONDS = 2.0

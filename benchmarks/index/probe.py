@@ -14,7 +14,7 @@ from pathlib import Path
 from time import perf_counter_ns
 from typing import Any
 
-from tests.support.signatureindex import SignatureIndex
+from benchmarks.index.signatureindex import SignatureIndex
 
 
 def probe(directory: Path, k: int, asked: list[int], drop: str) -> Any:

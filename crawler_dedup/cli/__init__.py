@@ -158,6 +158,6 @@ _SECTIONS = {
 def app() -> None:
     """Drop near-duplicate pages in a crawl, see why, and look after the index.
 
-    In a Scrapy project, the commands use its settings, its index (the pages that were kept) and its journal (the record of
+    In a Scrapy project, the commands use its settings, its index (a record of the kept pages) and its journal (the record of
     dropped pages, in files beside the index). `crawler-dedup COMMAND --help` explains a command, with examples.
     """

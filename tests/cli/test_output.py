@@ -119,9 +119,12 @@ def test_what_pages_say_does_not_control_the_terminal(tmp_path: Path, monkeypatc
         (["index", "stats", "index"], 0),
         (["compare", "html/a.html", "html/b.html", "--new-url", url], 1),
         (["evaluate", ".", "--errors", "1", "--jobs", "1"], 0),
+        (["restore", url, "--index", "index"], 0),
+        (["why", url, "index"], 0),  # which was restored
     ]:
-        settings = [] if call[0] in ("drops", "groups", "index") else ["-s", "DEDUP_TOKENIZER=bigrams"]
+        settings = [] if call[0] in ("drops", "groups", "index", "restore") else ["-s", "DEDUP_TOKENIZER=bigrams"]
         output = invoke(*call, *settings, status=status, typed="n\n" * 7).output
         assert all(character.isprintable() or character in "\n\t" for character in output)
         assert "owned" in output or call == ["index", "stats", "index"]
-    assert not {"\x1b", "\x07"} & {*invoke("drops", "index", "--json").output}
+    for printed in (invoke("drops", "index", "--json").output, in_terminal(100, "drops", tmp_path / "index")):
+        assert not {"\x1b", "\x07"} & {*printed}

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
-import os
 import shutil
-import signal
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -136,18 +133,6 @@ def workers(tmp_path: Path) -> Iterator[Workers]:
 
 def response(body: bytes) -> HtmlResponse:
     return HtmlResponse("http://example.com/", body=body)
-
-
-async def test_a_text_is_made_by_another_worker_if_its_worker_is_killed(workers: Workers) -> None:
-    body = page(1).encode()
-    before = await own_text(response(body))
-    (pid,) = pids(workers)
-    os.kill(pid, signal.SIGSTOP)
-    waiting = asyncio.ensure_future(own_text(response(body)))
-    await asyncio.sleep(0)
-    os.kill(pid, signal.SIGKILL)
-    assert await waiting == before
-    assert NOTICE in before.text
 
 
 async def test_a_page_that_takes_too_long_has_its_visible_text(

@@ -100,7 +100,7 @@ CASES = {  # options of the command "parse", the path of a page, and what the fi
 WRONG = {
     "an action": ('--meta {"dedup_action":"burn"}', "/copy", "no decision about <200 {url}>: ConfigError: "),
     "a value": ("-s DEDUP_MAX_DISTANCE=8", "/copy", "DEDUP_MAX_DISTANCE = '8' is not allowed; it takes 0 to 7."),
-    "a directory that is none": ("-s DEDUP_DIR=/dev/null", "/copy", "/dev/null cannot be opened"),
+    "a directory that is none": ("-s DEDUP_DIR=/dev/null", "/copy", "/dev/null cannot be opened: that is no directory"),
 }
 
 

@@ -4,9 +4,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import lmdb
+import msgspec
 import pytest
 
-from crawler_dedup import IndexDamaged
+from crawler_dedup.errors import IndexDamaged
 from crawler_dedup.index.lmdb.buckets import Buckets
 
 FIRST, FULL = 251, 510
@@ -60,8 +61,29 @@ def test_a_chunk_that_no_query_would_read_is_reported(
         names = [name for name, _ in txn.cursor()]
         assert len(names) == 9
         assert damage(txn, *names[3:6])
-    with pytest.raises(IndexDamaged, match="chunk"):
+    with pytest.raises(msgspec.DecodeError, match="chunk"):
         items(env, buckets)
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        pytest.param(lambda txn, first, third: txn.put(third, b"1234567"), id="odd length"),
+        pytest.param(lambda txn, first, third: txn.put(third, ONE * (FULL + 1)), id="too long"),
+        pytest.param(lambda txn, first, third: txn.put(first, ONE * FULL), id="first one too long"),
+        pytest.param(lambda txn, first, third: txn.put(third[:-4] + b"\x80\0\0\0", ONE), id="number too large"),
+        pytest.param(lambda txn, first, third: txn.put(third + b"\0", ONE), id="long name"),
+    ],
+)
+def test_nothing_is_appended_to_a_damaged_bucket(
+    opened: tuple[lmdb.Environment, Buckets], damage: Callable[[lmdb.Transaction, bytes, bytes], bool]
+) -> None:
+    env, buckets = opened
+    with env.begin(write=True, db=buckets.db) as txn:
+        names = [name for name, _ in txn.cursor()]
+        assert damage(txn, names[3], names[5])
+    with env.begin(write=True, buffers=True) as txn, pytest.raises(IndexDamaged, match="chunk"):
+        buckets.insert(txn, 1, (5,), 0)
 
 
 def test_damage_beyond_the_limit_is_not_read(opened: tuple[lmdb.Environment, Buckets]) -> None:
@@ -72,5 +94,5 @@ def test_damage_beyond_the_limit_is_not_read(opened: tuple[lmdb.Environment, Buc
     with env.begin(buffers=True) as txn:
         assert len(buckets.query(txn, 1, [4, 5, 6], 2)) == 3 * (FIRST + FULL)
         for limit in (3, None):
-            with pytest.raises(IndexDamaged, match="7 bytes"):
+            with pytest.raises(msgspec.DecodeError, match="7 bytes"):
                 buckets.query(txn, 1, [4, 5, 6], limit)

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from functools import partial
 from pathlib import Path, PureWindowsPath
 from textwrap import dedent
@@ -15,7 +16,6 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import lmdb
-import numpy as np
 import pytest
 
 from crawler_dedup import IndexGone, IndexMismatch, IndexUnusable, Verdict
@@ -25,41 +25,30 @@ from crawler_dedup.index.lmdb.committer import Committer
 from crawler_dedup.index.lmdb.compaction import compact
 from crawler_dedup.index.lmdb.index import DirectoryIndex
 from crawler_dedup.index.lmdb.locks import refuse_network
+from crawler_dedup.inspection.verification import find_problems
 from tests.support import processes
 from tests.support.crawling import article
 from tests.support.disks import fill_up
-from tests.support.indexing import (
-    SPEC,
-    ByDistance,
-    Signatures,
-    array,
-    brute_force,
-    clusters,
-    open_store,
-    page,
-    run,
-    running_program,
-    uniform,
-)
+from tests.support.indexing import SPEC, ByDistance, number_of, open_store, page, run, running_program, uniform
 from tests.support.mounts import mountinfo
-from tests.support.signatureindex import SignatureIndex
 from tests.support.users import as_root
 
 PAGE = 4096
 
 
 def held(directory: Path) -> set[int]:
-    """Return all signatures of a sound index."""
-    with SignatureIndex.open(directory) as index:
-        assert index.verify() == []
-        return set(index.held())
+    """Return the numbers of all pages of a sound index."""
+    with closing(open_store(directory)) as store:
+        assert find_problems(store, ByDistance()) == []
+        return {number_of(record.page) for record in store.records()}
 
 
-def filled(directory: Path, size: int = 3000) -> Signatures:
-    signatures = array(set(clusters(1, size)))
-    with SignatureIndex.open(directory) as index:
-        index.insert(signatures)
-    return signatures
+def filled(directory: Path, size: int = 300) -> set[int]:
+    """File *size* pages, and return their numbers."""
+    with closing(open_store(directory)) as store:
+        pages = [page(number, signature) for number, signature in enumerate(uniform(1, size))]
+        store.offer(pages, ByDistance(0)).result()
+    return set(range(size))
 
 
 # What is refused
@@ -70,20 +59,14 @@ _LIMITED = """
     from pathlib import Path
     from crawler_dedup import Config, Deduplicator
     from crawler_dedup.index.opening import open_to_write
-    from tests.support.signatureindex import SignatureIndex
 
     directory = sys.argv[1]
     Deduplicator.open(f"{directory}/large", Config(tokenizer="bigrams")).close()
     resource.setrlimit(resource.RLIMIT_AS, (8 << 30, 8 << 30))
-    opening = {
-        "new": lambda: Deduplicator.open(f"{directory}/new", Config(tokenizer="bigrams")),
-        "signatures": lambda: SignatureIndex.open(f"{directory}/signatures"),
-    }
-    for name, call in opening.items():
-        try:
-            call()
-        except Exception as error:
-            print(name, error)
+    try:
+        Deduplicator.open(f"{directory}/new", Config(tokenizer="bigrams"))
+    except Exception as error:
+        print(error)
     Deduplicator.open(f"{directory}/new", Config(tokenizer="bigrams", map_size=1 << 30)).close()
     open_to_write(Path(f"{directory}/large")).close()  # as commands do, which have no such setting
     print("usable")
@@ -93,12 +76,9 @@ _LIMITED = """
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the limit has no effect")
 def test_a_limit_of_address_space_is_named_with_the_setting_that_helps(tmp_path: Path) -> None:
     done = processes.run(["-c", dedent(_LIMITED), str(tmp_path)], fresh=True)
-    *refusals, usable = done.stdout.splitlines()
-    assert [line.partition(" ")[0] for line in refusals] == ["new", "signatures"], done.stderr
-    for line in refusals:
-        assert "Cannot allocate memory" in line
-        assert "DEDUP_MAP_SIZE" in line
-        assert "`ulimit -v`" in line
+    refusal, usable = done.stdout.splitlines()
+    for part in ("Cannot allocate memory", "DEDUP_MAP_SIZE", "`ulimit -v`"):
+        assert part in refusal
     assert usable == "usable"
 
 
@@ -220,13 +200,15 @@ def test_a_directory_of_another_user_is_refused(tmp_path: Path) -> None:
         status, output, errors = run(
             """
             import os, sys
+            from pathlib import Path
             from crawler_dedup import IndexUnusable
-            from tests.support.signatureindex import SignatureIndex
+            from tests.support.indexing import open_store
+
             os.setgroups([])
             os.setgid(65534)
             os.setuid(65534)
             try:
-                SignatureIndex.open(sys.argv[1])
+                open_store(Path(sys.argv[1]))
             except IndexUnusable as error:
                 print(error)
             """,
@@ -253,7 +235,7 @@ def test_an_index_of_another_format_is_refused_with_both_formats(tmp_path: Path,
     with pytest.raises(IndexMismatch, match=both):
         open_store(tmp_path)
     before = (tmp_path / "data.mdb").read_bytes()
-    with pytest.raises(IndexUnusable, match=f"has format {format}, this version has {FORMAT}"):
+    with pytest.raises(IndexMismatch, match=both):
         compact(tmp_path)
     assert (tmp_path / "data.mdb").read_bytes() == before
     open_store(tmp_path, fresh=True).close()
@@ -313,7 +295,7 @@ def test_an_index_opens_where_space_cannot_be_reserved(
     for _ in range(2):
         filled(tmp_path, 100)
     monkeypatch.delattr(os, "posix_fallocate")
-    assert held(tmp_path) == set(filled(tmp_path, 100).tolist())
+    assert held(tmp_path) == filled(tmp_path, 100)
 
 
 # A cut off power
@@ -321,8 +303,8 @@ def test_an_index_opens_where_space_cannot_be_reserved(
 
 def test_each_commit_is_synchronised_and_writes_over_no_page_in_use(tmp_path: Path) -> None:
     """In other modes of LMDB, a power cut undoes many commits, or damages the file."""
-    with SignatureIndex.open(tmp_path) as index:
-        modes = index.environment._lmdb.flags()
+    with closing(open_store(tmp_path)) as store:
+        modes = store.environment._lmdb.flags()
     assert (modes["sync"], modes["writemap"], modes["map_async"]) == (True, False, False)
 
 
@@ -348,49 +330,43 @@ def test_pages_offered_to_a_full_disk_get_an_error_and_no_answer(small_disk: Pat
     assert (known.verdict, known.duplicate_of) == (Verdict.DUPLICATE, "http://example.com/0")
     store.close()
     store = open_store(small_disk / "index")
-    assert store.verify(ByDistance()) == []
+    assert find_problems(store, ByDistance()) == []
     assert len(store) == filed
     store.close()
 
 
 def test_a_new_index_on_a_full_disk_is_refused(small_disk: Path) -> None:
     fill_up(small_disk)
-    code = """
-        import sys
-        from crawler_dedup import IndexUnusable
-        from tests.support.signatureindex import SignatureIndex
-        try:
-            SignatureIndex.open(sys.argv[1])
-        except IndexUnusable:
-            print("unusable")
-    """
-    assert run(code, small_disk / "index") == (0, "unusable\n", "")
+    with pytest.raises(IndexUnusable, match="No space left on device"):
+        open_store(small_disk / "index")
 
 
 # Readers
 
 _READ = """
     import sys
-    from tests.support.signatureindex import SignatureIndex
+    from pathlib import Path
+    from tests.support.indexing import open_store
 
-    index = SignatureIndex.open(sys.argv[1])
-    with index.environment.read() as txn:
+    store = open_store(Path(sys.argv[1]))
+    with store.environment.read() as txn:
         print("reading", flush=True)
         input()
 """
 _HOLD = """
     import sys
-    from tests.support.signatureindex import SignatureIndex
+    from pathlib import Path
+    from tests.support.indexing import open_store
 
-    index = SignatureIndex.open(sys.argv[1])
+    store = open_store(Path(sys.argv[1]))
     print("open", flush=True)
     input()
 """
 
 
-def reading(index: SignatureIndex) -> list[int]:
+def reading(store: DirectoryIndex) -> list[int]:
     """Return the processes with a slot in the table of readers."""
-    lines = index.environment._lmdb.readers().splitlines()[1:]
+    lines = store.environment._lmdb.readers().splitlines()[1:]
     return [int(line.split()[0]) for line in lines]
 
 
@@ -398,89 +374,86 @@ def test_opening_clears_the_slot_of_a_killed_reader(tmp_path: Path) -> None:
     filled(tmp_path, 100)
     with running_program(_HOLD, tmp_path):
         with running_program(_READ, tmp_path) as reader:
-            with SignatureIndex.open(tmp_path) as index:
-                assert reader.pid in reading(index)
+            with closing(open_store(tmp_path)) as store:
+                assert reader.pid in reading(store)
             reader.kill()
             reader.wait()
-        with SignatureIndex.open(tmp_path) as index:
-            assert reader.pid not in reading(index)
+        with closing(open_store(tmp_path)) as store:
+            assert reader.pid not in reading(store)
 
 
 def test_an_index_that_is_open_for_long_clears_the_slot_of_a_killed_reader(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(committer_module, "_READERS_INTERVAL", 0.0)
-    with SignatureIndex.open(tmp_path) as index:
+    with closing(open_store(tmp_path)) as store:
         with running_program(_READ, tmp_path) as reader:
-            assert reader.pid in reading(index)
+            assert reader.pid in reading(store)
             reader.kill()
             reader.wait()
-        index.insert(1)
-        index.insert(2)  # the first one's clearing is done
-        assert reader.pid not in reading(index)
+        for number in (1, 2):  # then the first one's clearing is done
+            store.offer([page(number, number)], ByDistance()).result()
+        assert reader.pid not in reading(store)
 
 
 # Compaction
 
 
 def test_compaction_frees_space_and_loses_nothing(tmp_path: Path) -> None:
-    signatures = filled(tmp_path, 20_000)
-    kept = signatures[::10]
-    with SignatureIndex.open(tmp_path) as index:
-        index.remove(np.setdiff1d(signatures, kept))
+    everything = filled(tmp_path, 1000)
+    kept = {number for number in everything if number % 10 == 0}
+    with closing(open_store(tmp_path)) as store:
+        store.forget(lambda record: number_of(record.page) not in kept, ByDistance())
     before, after = compact(tmp_path)
     assert after < before / 2
     assert (tmp_path / "data.mdb").stat().st_size == after
     assert not (tmp_path / "compacting").exists()
-    assert held(tmp_path) == set(kept.tolist())
-    with SignatureIndex.open(tmp_path) as index:
-        for signature in kept[:100].tolist():
-            assert index.query(signature ^ 1, 7) == brute_force(kept, signature ^ 1, 7)
-        assert index.insert(array(uniform(3, 2000))) == 2000
-        assert index.verify() == []
+    assert held(tmp_path) == kept
+    filled(tmp_path, 1000)
+    assert held(tmp_path) == everything
 
 
 def test_compaction_is_refused_while_another_process_has_the_index_open(tmp_path: Path) -> None:
-    signatures = filled(tmp_path, 300)
+    everything = filled(tmp_path)
     file = (tmp_path / "data.mdb").read_bytes()
     with running_program(_HOLD, tmp_path) as holder:
         with pytest.raises(IndexUnusable, match="open in another process"):
             compact(tmp_path)
         assert (tmp_path / "data.mdb").read_bytes() == file
-        assert held(tmp_path) == set(signatures.tolist())  # others may open the index
-        with SignatureIndex.open(tmp_path), pytest.raises(IndexUnusable, match="or elsewhere in this one"):
+        assert held(tmp_path) == everything  # others may open the index
+        with closing(open_store(tmp_path)), pytest.raises(IndexUnusable, match="or elsewhere in this one"):
             compact(tmp_path)
         holder.kill()
         holder.wait()
         compact(tmp_path)  # its lock has gone with it
-    assert held(tmp_path) == set(signatures.tolist())
+    assert held(tmp_path) == everything
 
 
 def test_the_remains_of_a_killed_compaction_do_no_harm(tmp_path: Path) -> None:
-    signatures = filled(tmp_path, 300)
+    everything = filled(tmp_path)
     remains = tmp_path / "compacting"
     remains.mkdir()
     (remains / "data.mdb").write_bytes((tmp_path / "data.mdb").read_bytes()[: 5 * PAGE])
-    assert held(tmp_path) == set(signatures.tolist())
+    assert held(tmp_path) == everything
     assert not remains.exists()
     remains.mkdir()
     (remains / "data.mdb").write_bytes(b"half")
     compact(tmp_path)
     assert not remains.exists()
-    assert held(tmp_path) == set(signatures.tolist())
+    assert held(tmp_path) == everything
 
 
 def test_a_compaction_that_fails_does_not_change_the_index(small_disk: Path) -> None:
-    signatures = filled(small_disk / "index", 4000)
+    everything = filled(small_disk / "index", 1000)
     fill_up(small_disk)
     with pytest.raises(IndexUnusable, match="cannot be compacted"):
         compact(small_disk / "index")
     assert not (small_disk / "index" / "compacting").exists()
-    assert held(small_disk / "index") == set(signatures.tolist())
+    assert held(small_disk / "index") == everything
 
 
 def test_compaction_keeps_the_rights_of_the_file(tmp_path: Path) -> None:
-    signatures = filled(tmp_path, 100)
+    everything = filled(tmp_path)
     file = tmp_path / "data.mdb"
     if os.geteuid() == 0:
         os.chown(file, 12345, 54321)
@@ -491,40 +464,37 @@ def test_compaction_keeps_the_rights_of_the_file(tmp_path: Path) -> None:
         after = file.stat()
         assert (after.st_mode & 0o777, after.st_uid, after.st_gid) == (mode, before.st_uid, before.st_gid)
         assert after.st_ino != before.st_ino
-    assert held(tmp_path) == set(signatures.tolist())
+    assert held(tmp_path) == everything
 
 
 # Forks
 
 _FORK = """
     import gc, os, signal, sys, threading, traceback
+    from pathlib import Path
     from crawler_dedup import Config, Deduplicator, IndexUnusable
-    from tests.support.signatureindex import SignatureIndex
+    from crawler_dedup.inspection.verification import find_problems
+    from tests.support.indexing import FILING, ByDistance, open_store, page
 
-    index = SignatureIndex.open(sys.argv[1] + "/signatures")
-    index.insert(5)
-    pages = Deduplicator.open(sys.argv[1] + "/pages", Config(tokenizer="bigrams"))
+    pages = Deduplicator.open(sys.argv[1], Config(tokenizer="bigrams"))
     first, second = (pages.sign(url, text.encode()) for url, text in zip("ab", sys.argv[2:]))
     (decision,) = pages.decide([first])
     calls = {
-        "insert": lambda: index.insert(6),
-        "submit": lambda: index.submit(6),
-        "remove": lambda: index.remove(5),
-        "query": lambda: index.query(5),
-        "held": index.held,
         "decide": lambda: pages.decide([second]),
         "offer": lambda: pages.submit([second]),
         "settle": lambda: pages.settle(decision),
-        "len of pages": lambda: len(pages),
-        "opening": lambda: SignatureIndex.open(sys.argv[1] + "/signatures"),
+        "length": lambda: len(pages),
+        "forget": lambda: pages.index.forget(lambda _: True, FILING),
+        "records": lambda: [*pages.index.records()],
+        "opening": lambda: Deduplicator.open(sys.argv[1], Config(tokenizer="bigrams")),
     }
-    busy, ended = SignatureIndex.open(sys.argv[1] + "/busy"), threading.Event()
+    busy, ended = open_store(Path(sys.argv[1], "busy")), threading.Event()
 
-    def insert():
+    def file():
         while not ended.is_set():
-            busy.insert(range(1000))
+            busy.offer([page(number, number << 32) for number in range(100)], ByDistance()).result()
 
-    thread = threading.Thread(target=insert)
+    thread = threading.Thread(target=file)
     thread.start()
     while len(busy) == 0:
         pass
@@ -540,8 +510,6 @@ _FORK = """
                     print(name, call(), file=sys.stderr, flush=True)
                 except IndexUnusable as error:
                     assert name != "opening" or "is open in the parent process" in str(error), error
-            assert "fork" in index.verify()[0]
-            index.close()
             pages.close()
         except BaseException:
             traceback.print_exc()
@@ -552,9 +520,8 @@ _FORK = """
     ended.set()
     thread.join()
     busy.close()
-    assert index.insert(6) == 1 and len(index) == 2 and index.query(6, 0) and index.verify() == []
     assert pages.decide([first, second])[0].verdict == "unchanged" and len(pages) == 2
-    index.close()
+    assert find_problems(pages.index, FILING) == []
     pages.close()
     sys.exit(status)
 """
@@ -563,7 +530,6 @@ _FORK = """
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no forks here")
 def test_a_forked_child_cannot_use_the_open_index_of_its_parent_and_does_no_harm(tmp_path: Path) -> None:
     assert run(_FORK, tmp_path, article("a"), article("b"), fresh=True) == (0, "", "")
-    assert held(tmp_path / "signatures") == {5, 6}
 
 
 # The writing thread
@@ -647,13 +613,13 @@ def test_jobs_are_answered_even_if_their_error_cannot_be_explained(env: lmdb.Env
 
 
 def test_an_index_whose_directory_is_removed_accepts_nothing_more_and_reports_it(tmp_path: Path) -> None:
-    with SignatureIndex.open(tmp_path / "index") as index:
+    with closing(open_store(tmp_path / "index")) as store:
         shutil.rmtree(tmp_path / "index")
         for number in range(3):
-            assert isinstance(index.environment.submit(broken).exception(10), IndexGone)
-            assert isinstance(index.submit(number).exception(10), IndexGone)
+            assert isinstance(store.environment.submit(broken).exception(10), IndexGone)
+            assert isinstance(store.offer([page(number, 5)], ByDistance()).exception(10), IndexGone)
             with pytest.raises(IndexGone, match="was deleted"):
-                index.query(number)
+                store.preview(page(number, 5), ByDistance())
 
 
 @pytest.mark.parametrize("error", [OSError("gone"), PermissionError("not yours")], ids=repr)
@@ -664,10 +630,10 @@ def test_an_error_while_looking_for_a_cause_does_not_end_the_thread(
         raise error
 
     monkeypatch.setattr(shutil, "disk_usage", refuse)
-    with SignatureIndex.open(tmp_path) as index:
+    with closing(open_store(tmp_path)) as store:
         for number in range(3):
-            assert index.environment.submit(broken).exception(10) is not None
-            assert index.submit(number).result(10) == 1
+            assert store.environment.submit(broken).exception(10) is not None
+            assert store.offer([page(number, number << 32)], ByDistance()).exception(10) is None
 
 
 def test_a_locked_index_can_be_closed(env: lmdb.Environment) -> None:

@@ -2,49 +2,15 @@
 
 from __future__ import annotations
 
-import random
 import re
-from contextlib import closing
-from pathlib import Path
 
-import lmdb
 import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawler_dedup import Config, SignedPage, Verdict
+from crawler_dedup import SignedPage
 from crawler_dedup.index.limits import MAX_ALIASES
-from crawler_dedup.index.lmdb.index import DirectoryIndex
 from crawler_dedup.index.records import Record, decode, encode, shorten_key
-from tests.support.indexing import ByDistance, number_of, open_store, page
-
-CONFIG = Config(tokenizer="bigrams")
-
-
-def kept(store: DirectoryIndex) -> list[SignedPage]:
-    return [record.page for record in store.records()]
-
-
-def test_a_damaged_record_does_not_keep_an_index_from_growing(tmp_path: Path) -> None:
-    source = random.Random(2)
-    pages = [page(number, source.getrandbits(64)) for number in range(305)]
-    for part in (pages[:300], pages[300:]):
-        with closing(open_store(tmp_path)) as store:
-            assert {decision.verdict for decision in store.offer(part, ByDistance(0)).result()} == {Verdict.NEW}
-        if part[0] is pages[0]:
-            damage_record(tmp_path, 200)
-    with closing(open_store(tmp_path)) as store:
-        assert [number_of(kept_page) for kept_page in kept(store)] == [*range(199), *range(200, 305)]
-
-
-def damage_record(directory: Path, number: int) -> None:
-    with lmdb.open(str(directory), max_dbs=8) as env:
-        records = env.open_db(b"records", create=False)
-        with env.begin(write=True, db=records) as txn:
-            name = number.to_bytes(5, "big")
-            content = bytes(txn.get(name) or b"")
-            txn.put(name, bytes([content[0] ^ 0x80]) + content[1:])
-
 
 # Encoding
 

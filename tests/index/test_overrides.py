@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawler_dedup import Config, ConfigError, Deduplicator, IndexUnusable, SignedPage, Verdict, transfer
+from crawler_dedup import Config, ConfigError, Deduplicator, IndexUnusable, SignedPage, Verdict
 from crawler_dedup.decision import DroppedRequest
 from crawler_dedup.errors import ExportUnreadable, IndexDamaged
 from crawler_dedup.index import contents
@@ -18,8 +18,9 @@ from crawler_dedup.index.decider import RunContext
 from crawler_dedup.index.index import Index
 from crawler_dedup.index.layout import OVERRIDES
 from crawler_dedup.index.overrides import Override, Overrides, Restoration, make_override
+from crawler_dedup.inspection import transfer
+from crawler_dedup.inspection.transfer import Export, write_export
 from crawler_dedup.system.callbacks import ignore_progress
-from crawler_dedup.transfer import Export, write_export
 from tests.support.commandline import invoke, json_lines
 from tests.support.crawling import article
 from tests.support.indexing import FILING, ByDistance, open_backend
@@ -111,13 +112,6 @@ def test_the_pages_below_an_address_are_those_whose_addresses_begin_with_it(pref
     overrides = Overrides([make_override("below", [prefix]) for prefix in prefixes])
     begins = [url.partition("#")[0].startswith(prefix) for prefix in prefixes]
     assert (overrides.find_keeping(url) is not None) == any(begins)
-
-
-def test_a_setting_keeps_pages_as_an_override_does(tmp_path: Path) -> None:
-    config = Config(tokenizer="bigrams", never_drop=["http://a.org/minutes/"])  # type: ignore[arg-type]
-    with Deduplicator.open(tmp_path, config) as opened:
-        urls = ("http://a.org/1", "http://a.org/2", "http://a.org/minutes/3")
-        assert [opened.check(url, article("x").encode()).verdict for url in urls] == ["new", "duplicate", "new"]
 
 
 @pytest.mark.parametrize("value", ["http://", "a.org/", "http://a.org", "http://a.org/x", ["http://a.org/x"], 5])

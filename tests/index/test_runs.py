@@ -6,24 +6,28 @@ import os
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
+from functools import partial
 from itertools import count
 from pathlib import Path
 
 import pytest
 
-from crawler_dedup import Config, Decision, Deduplicator, transfer
+from crawler_dedup import Config, Decision, Deduplicator
 from crawler_dedup.decision import BEING_HANDLED
 from crawler_dedup.index import runs
 from crawler_dedup.index.decider import RunContext
+from crawler_dedup.index.index import Index
 from crawler_dedup.index.limits import MAX_ALIASES
+from crawler_dedup.index.lmdb.compaction import compact
 from crawler_dedup.index.lmdb.index import DirectoryIndex
 from crawler_dedup.index.lmdb.storage import DirectoryStorage
 from crawler_dedup.index.location import Location
 from crawler_dedup.index.opening import open_to_write
 from crawler_dedup.index.records import Record
+from crawler_dedup.inspection import transfer
+from crawler_dedup.inspection.transfer import Export
 from crawler_dedup.signing.lookup import lookup_of
 from crawler_dedup.system.extras import has_extra
-from crawler_dedup.transfer import Export
 from tests.support.crawling import article
 from tests.support.indexing import (
     FILING,
@@ -239,6 +243,14 @@ def test_setting_the_clock_changes_the_age_of_no_page(opening: Open, clock: Cloc
     assert [answer(run, f"again {text}", text) for text in "xyz"] == ["duplicate", "new", "new"]
 
 
+def test_the_time_of_a_run_never_goes_back(backend: Index) -> None:
+    """Its processes may read the clock in another order than that of their transactions."""
+    for number, now in ((1, 2_000), (2, 1_000)):
+        context = RunContext(7, clock=partial(int, now))
+        backend.offer([page(number, number)], ByDistance(0), context).result()
+    assert [(record.filed, record.seen) for record in backend.records()] == 2 * [(2_000, 2_000)]
+
+
 # Pages that are not stored
 
 
@@ -419,6 +431,9 @@ def test_a_run_ends_with_its_process_and_not_with_a_forked_child(
             parent.wait()
             os.kill(child, 0)  # it is there still
         assert answer(run, "2", "x") == expected
+        if ends == "parent":
+            run.close()
+            compact(tmp_path)  # nor does the child keep the index open
     finally:
         os.kill(child, signal.SIGKILL)
         parent.communicate()

@@ -299,20 +299,6 @@ def test_a_full_server_fails_offers_and_keeps_what_was_filed(tmp_path: Path) -> 
         assert store.offer([page(-1, 5)], ByDistance(0)).result()[0].verdict is Verdict.NEW
 
 
-def test_ending_a_claim_of_an_earlier_opening_does_not_end_one_of_a_later_opening(
-    address: ServerAddress, server: Server
-) -> None:
-    with Deduplicator.join(server.url(), CONFIG, 1, 0.0, count(1)) as run:
-        signed = run.sign("http://a.example/1", article("x").encode())
-        (first,) = run.submit([signed], claim=True).result()
-        server.empty()
-        with Deduplicator.join(server.url(), CONFIG, 1, 0.0, count(10)) as other:
-            (second,) = other.submit([signed], claim=True).result()
-            assert (first.claim, second.claim) == (1, 10)
-            assert not other.release(first)
-            assert other.settle(second)
-
-
 def test_a_client_follows_its_address_from_a_demoted_server_to_the_new_one(tmp_path: Path) -> None:
     with serving(tmp_path / "server") as server, serving(tmp_path / "promoted") as promoted:
         open_backend(promoted.address()).close()

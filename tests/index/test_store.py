@@ -17,9 +17,9 @@ from crawler_dedup import IndexMismatch, IndexUnusable, Match, SignedPage, Verdi
 from crawler_dedup.index import layout
 from crawler_dedup.index.index import Index
 from crawler_dedup.index.limits import MAX_COMPARED, MAX_REPRESENTATIVES
-from crawler_dedup.index.lmdb import verification
 from crawler_dedup.index.lmdb.index import DirectoryIndex
 from crawler_dedup.index.records import shorten_key
+from crawler_dedup.inspection import verification
 from crawler_dedup.permutedtables import MAX_DISTANCE, distance
 from tests.support.examples import examples
 from tests.support.indexing import (
@@ -107,12 +107,6 @@ def test_pages_are_decided_as_by_a_comparison_with_all_kept_pages(
                 kept[scope, number] = signature
         assert {len(store) for store in stores} == {len(kept)}
         assert verify(stores[0], matcher) == []
-
-
-def test_the_nearest_page_is_named_first(backend: Index) -> None:
-    backend.offer([page(1, 0), page(2, 0b11111 << 20)], ByDistance(3)).result()
-    decision = backend.offer([page(3, 0b1111 << 20)], ByDistance(5)).result()[0]
-    assert decision.duplicate_of == "http://example.com/2"
 
 
 def test_a_signature_stays_as_long_as_another_page_has_it(backend: Index) -> None:

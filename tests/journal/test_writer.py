@@ -12,9 +12,9 @@ from msgspec.structs import replace
 from crawler_dedup import Config, ConfigError
 from crawler_dedup.decision import Decision, DroppedRequest, Match, Verdict
 from crawler_dedup.errors import DedupError
+from crawler_dedup.inspection.journals import read_lines
 from crawler_dedup.journal import writer
 from crawler_dedup.journal.entry import Entry, Event, entry_of
-from crawler_dedup.journal.reader import read_lines
 from crawler_dedup.journal.writer import JournalWriter
 from crawler_dedup.signedpage import SignedPage
 from tests.support.commandline import entries_of, write
@@ -180,7 +180,7 @@ def test_a_kill_loses_no_line_older_than_a_second(tmp_path: Path) -> None:
 
 
 def test_a_crawl_writes_a_line_for_each_event_into_the_file_of_the_setting(tmp_path: Path) -> None:
-    source = f"from crawler_dedup.crawl import suspicions\n\nsuspicions.MAX_DUPLICATES = 1\n{WALK}"
+    source = f"from crawler_dedup.crawl import counting\n\ncounting.MAX_DUPLICATES = 1\n{WALK}"
     pages = {path: html(article(path[1:4], count=200)) for path in ("/one", "/one-copy", "/two", "/one-marked")}
     settings = {"DEDUP_JOURNAL": str(tmp_path / "elsewhere" / "%(name)s.jsonl")}
     done = crawl_pages(tmp_path, pages, source, settings, meta={"/one-marked": {"dedup_action": "mark"}})

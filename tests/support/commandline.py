@@ -22,8 +22,8 @@ from click.testing import CliRunner, Result
 from crawler_dedup import Config, Decision, Deduplicator, Verdict
 from crawler_dedup.cli import app
 from crawler_dedup.index.opening import open_index
+from crawler_dedup.inspection.journals import read_lines
 from crawler_dedup.journal.entry import Entry, Event, entry_of
-from crawler_dedup.journal.reader import read_lines
 from crawler_dedup.journal.writer import JournalWriter
 from tests.support import processes
 

@@ -149,9 +149,9 @@ def serving(directory: Path, *options: str) -> Iterator[Server]:
 
 
 def end_signs_of_life(address: ServerAddress, run: int) -> None:
-    """Let the sign of life of a run on a server expire, as it does if the run gives none for long."""
+    """Let the sign of life of a run on a server expire, and the lock that its process may have held, as after a while."""
     from crawler_dedup.index.redis.connection import ServerConnection
     from crawler_dedup.index.redis.keys import Keys
 
     with closing(ServerConnection(address)) as connection:
-        connection.call(b"DEL", Keys(address).life(run_name(run)))
+        connection.call(b"DEL", Keys(address).life(run_name(run)), Keys(address).lock)

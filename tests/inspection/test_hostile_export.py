@@ -15,9 +15,8 @@ import pytest
 from crawler_dedup import SignedPage
 from crawler_dedup.index.header import Header
 from crawler_dedup.index.records import Record, encode
+from crawler_dedup.inspection.transfer import _MAX_VALUE, FORMAT, Export, write_export
 from crawler_dedup.system.compression import zstd
-from crawler_dedup.transfer import _MAX_VALUE, FORMAT, Export, write_export
-from tests.support.commandline import invoke
 
 ROOT = Path(__file__).parents[2]
 SPEC = {"scheme": "simhash"}
@@ -106,8 +105,8 @@ import resource, sys
 from pathlib import Path
 from crawler_dedup import ExportUnreadable
 from crawler_dedup.index import opening
-from crawler_dedup import transfer
-from crawler_dedup.transfer import Export
+from crawler_dedup.inspection import transfer
+from crawler_dedup.inspection.transfer import Export
 from crawler_dedup.signing.lookup import lookup_of
 
 def peak():
@@ -155,15 +154,6 @@ def test_a_hostile_export_is_refused_with_little_memory(hostile: Mapping[str, Pa
     assert takes.keys() == hostile.keys()
     assert max(takes.values()) < 256, takes
     assert not (hostile["brackets in a record"].with_name("index")).exists()
-
-
-def test_a_file_of_kilobytes_that_expands_to_gigabytes_is_reported_in_a_sentence_on_the_command_line(
-    hostile: Mapping[str, Path], tmp_path: Path
-) -> None:
-    file = hostile["a record without end"]
-    assert file.stat().st_size < 100_000
-    result = invoke("index", "import", file, tmp_path / "index", status=2)
-    assert result.output == f"Error: {file} cannot be read as an export: a part is too long.\n"
 
 
 def test_a_record_that_is_longer_than_a_value_of_a_small_file_is_exported_and_imported(tmp_path: Path) -> None:

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
+from crawler_dedup.inspection.journals import Journals, sample
 from crawler_dedup.journal.entry import VERSION, Entry, Event
-from crawler_dedup.journal.reader import Journals, sample
 from crawler_dedup.journal.writer import JournalWriter
 from tests.support.commandline import FIRST, entries_of
 

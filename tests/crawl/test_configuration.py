@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import gc
+import logging
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
+from weakref import ref
 
 import pytest
+from scrapy import Spider
+from scrapy.crawler import Crawler
 
 from crawler_dedup import Config, Deduplicator
+from crawler_dedup.crawl.configuration import FilterOff, config_of, refusal_logged
+from crawler_dedup.crawl.workerprocess import start_ahead
+from crawler_dedup.errors import DedupError
 from tests.support import processes
 from tests.support.crawling import Crawl, Site, article, crawl_pages, html, run_scrapy
 from tests.support.projects import ADDON, PAGES, index_of, project
@@ -55,10 +64,6 @@ WRONG = {  # settings beside the add-on, and what is logged
     "a server without the extra": (
         "import sys\nsys.modules['redis'] = None\nDEDUP_PROCESSES = 0\nDEDUP_INDEX = 'redis://127.0.0.1:1/'",
         '(redis): pip install "crawler-dedup[redis]"',
-    ),
-    "an interpreter that is not there": (
-        "import sys\nsys.executable = '/missing/python'",
-        "The crawl does not start: No worker process can be started: [Errno 2]",
     ),
     "a data directory that cannot be created": (
         "import pathlib\npathlib.Path('.scrapy').symlink_to('/proc/none')",
@@ -143,6 +148,32 @@ def test_a_disabled_filter_does_not_affect_the_crawl(tmp_path: Path) -> None:
     assert [item["decision"] for item in crawl.items] == [None, None]
     assert not (tmp_path / "index").exists()
     assert "Near-duplicate filter" not in crawl.log
+
+
+def test_a_process_that_was_started_ahead_ends_where_the_filter_is_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    crawler = Crawler(Spider)
+    start_ahead(crawler.settings)
+    (pid,) = processes.workers()
+    monkeypatch.setenv("SCRAPY_CHECK", "true")
+    with pytest.raises(FilterOff):
+        config_of(crawler)
+    assert processes.still_running([pid]) == []
+
+
+def test_of_the_errors_that_kept_crawls_from_starting_only_the_last_one_stays_in_memory(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(logging.root.manager, "disable", logging.CRITICAL)  # pytest keeps what is logged
+    errors = [refuse(number) for number in range(3)]
+    gc.collect()
+    assert [error() is not None for error in errors] == [False, False, True]
+
+
+def refuse(number: int) -> ref[DedupError]:
+    with suppress(DedupError), refusal_logged():
+        error = DedupError(f"refusal {number}")
+        raise error
+    return ref(error)
 
 
 def enabled(crawl: Crawl, kind: str) -> list[str]:
