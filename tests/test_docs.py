@@ -1,7 +1,5 @@
 """The statements of the documentation are those of the code, and consistent."""
 
-from __future__ import annotations
-
 import ast
 import importlib
 import importlib.util

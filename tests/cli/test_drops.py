@@ -1,7 +1,5 @@
 """``crawler-dedup drops`` and ``groups`` list what was dropped, by the journal and the index."""
 
-from __future__ import annotations
-
 import re
 from contextlib import closing
 from pathlib import Path

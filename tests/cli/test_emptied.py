@@ -1,7 +1,5 @@
 """A dry run, and then crawls that begin with ``DEDUP_FRESH``: commands count the crawls, and show the dry run apart."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The review pages show drops as text, do what the commands do, and answer no one but the browser that has the address."""
 
-from __future__ import annotations
-
 import json
 import signal
 import socket

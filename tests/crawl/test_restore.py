@@ -1,7 +1,5 @@
 """A page that was dropped wrongly is crawled again as if it had never been dropped, once ``restore`` has said so."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Iterator

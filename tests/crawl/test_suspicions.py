@@ -1,7 +1,5 @@
 """What a crawl warns of: pages that represent too many others, and the expressions for addresses that it proposes."""
 
-from __future__ import annotations
-
 import pickle
 import re
 from collections.abc import Sequence

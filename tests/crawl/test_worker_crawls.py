@@ -1,7 +1,5 @@
 """Crawls and their workers: no page is lost and no process is left, whatever happens to either."""
 
-from __future__ import annotations
-
 import signal
 import sys
 import time

@@ -1,7 +1,5 @@
 """Properties of an index on a server: its address, opening, size and maintenance."""
 
-from __future__ import annotations
-
 import itertools
 import os
 from contextlib import closing

@@ -1,7 +1,5 @@
 """Journals are read once, in whatever state they are; runs and the duplicates of a page are found in them."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Commands that read dropped pages from WARC files: the site is gone when they run."""
 
-from __future__ import annotations
-
 import gzip
 import shutil
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """A worker in this process: pages that are signed together are decided about as if each had come alone."""
 
-from __future__ import annotations
-
 import os
 import threading
 from collections.abc import Iterator
