@@ -1,4 +1,4 @@
-"""What do drops lose of a newer manual? ``python -m benchmarks.manuals OLD NEW [--least 8] [--show]``.
+"""What do drops lose of a newer manual? ``python -m benchmarks.manuals OLD NEW [--least 1] [--show]``.
 
 The folders *OLD* and *NEW* have the HTML pages of two states of a manual. All pages of *OLD*, and then all pages of *NEW*,
 are offered one by one to an empty index: once with both states under two paths of one host, and once on two hosts.
@@ -107,14 +107,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("old", type=Path)
     parser.add_argument("new", type=Path)
-    parser.add_argument("--least", type=int, default=8, help="how many lost words of a drop count")
+    parser.add_argument("--least", type=int, default=1, help="how many lost words of a drop count")
     parser.add_argument("--show", action="store_true", help="print the drops that lose so many words")
     given = parser.parse_args()
     pages = read_all({"old": given.old, "new": given.new})
     if len({page.seen.site for page in pages}) < 2:
         parser.error("One of the folders has no HTML pages.")
     table = Table("arrangement", title=f"{given.old.name}, then {given.new.name}", title_justify="left")
-    for column in ("pages", "drops", f"of these: {given.least} lost words or more"):
+    for column in ("pages", "drops", f"of these: {given.least} or more lost words"):
         table.add_column(column, justify="right")
     for name in ARRANGEMENTS:
         drops = list(feed(pages, name))

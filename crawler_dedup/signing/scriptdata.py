@@ -85,7 +85,7 @@ _CHANGING = re.compile(
     r"|(?=[^\d]*\d)(?=[^A-Z]*[A-Z])(?=[^a-z]*[a-z])[\w+/=.-]{20,}|1[4-9]\d{8}(?:\d{3})?",
     re.ASCII,
 )
-_ADDRESS = re.compile(r"(?:https?:)?//?\S*", re.IGNORECASE)
+_ADDRESS = re.compile(r"(?:https?:|\.{1,2})?//?\S*", re.IGNORECASE)
 _PARAMETERS = re.compile("[?#]")
 _PICTURES = tuple(".avif .gif .jpeg .jpg .mp3 .mp4 .png .svg .webm .webp".split())
 
@@ -183,7 +183,7 @@ def _find_texts(values: Iterable[_Value], compared: Iterable[_Value], rest: str)
     """Return *rest* and those of *values* that are texts, or whose name has many that are *compared*."""
     of_name = Counter([name for name, _ in compared])
     texts = {text for name, text in values if of_name[name] >= _SERIES or _is_text(text)}
-    return {rest, *[_MARKUP.sub(" ", text) if "<" in text else text for text in texts]}
+    return {rest, *[" ".join(_MARKUP.sub(" ", text).split()) if "<" in text else text for text in texts]}
 
 
 def _most_letters(text: str) -> int:

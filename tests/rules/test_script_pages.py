@@ -87,8 +87,8 @@ def test_pages_that_differ_only_in_data_are_all_kept(crawl: Crawl, form: Callabl
 @knowing
 def test_what_each_answer_has_of_its_own_does_not_make_another_page(crawl: Crawl, form: Callable[[str], str]) -> None:
     answers = [
-        product("lamp", csrfToken=f"{number}", serverTime=1700000000 + number, etag=f"{number:016x}", path=f"/{number}")
-        for number in range(2)
+        product("lamp", csrfToken=f"{number}", serverTime=1700000000 + number, etag=f"{number:016x}", path=address)
+        for number, address in enumerate(("/0", "../search-1.js"))
     ]
     crawl.check("/0", shell(form(answers[0])))
     assert is_duplicate(crawl.check("/1", shell(form(answers[1]))), "http://h/0")
@@ -116,6 +116,15 @@ def test_data_with_less_text_than_the_page_shows_count_for_nothing(crawl: Crawl)
     crawl.check("/0", story("x", below=FORMS["linked data"](product("lamp")[:200])))
     again = story("x", below=FORMS["linked data"](product("chair")[:200]))
     assert is_duplicate(crawl.check("/1", again), "http://h/0")
+
+
+@knowing
+def test_white_space_between_the_tags_of_a_template_is_no_text(crawl: Crawl) -> None:
+    for number in range(2):
+        menu = f"`<ul>{5000 * ' '}<li>three short words</li></ul>`"
+        script = f"<script>menu = {menu}; version = 'number {number} of it'</script>"
+        decision = crawl.check(f"/{number}", story("x", below=script))
+    assert is_duplicate(decision, "http://h/0")
 
 
 @knowing
