@@ -384,11 +384,6 @@ def test_nothing_but_the_pages_is_served(browser: Browser) -> None:
 # What can go wrong
 
 
-def test_an_index_without_a_journal_is_refused_with_a_sentence(tmp_path: Path) -> None:
-    check_pages(tmp_path / "index", {KEPT: article(1)}, journal="")
-    assert "There is no journal beside the index" in invoke("review", tmp_path / "index", status=2).stderr
-
-
 def test_a_journal_without_drops_is_shown_as_such(tmp_path: Path) -> None:
     check_pages(tmp_path / "index", {KEPT: article(1)}, journal="")
     write(tmp_path / "index" / FIRST, [run_started(1, "site")])
