@@ -156,7 +156,6 @@ def test_the_name_of_a_host_is_short_printable_and_without_password(url: str, sh
     [
         (1, "asked", 30, "dedup_skip"),
         (1, "incomplete", 30, "incomplete"),
-        (1, "status", 30, "status is not 200"),
         (0, "asked", 9, ""),
         (30, "asked", 30, ""),
     ],
