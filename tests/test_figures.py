@@ -31,9 +31,10 @@ def test_the_pages_show_the_figures_that_were_measured() -> None:
     [
         ("docs/explanation/measured.md", r"(kB a page -->)\d", r"\g<1>99"),
         ("docs/explanation/measured.md", r"(\| all pairs \| )\d", r"\g<1>99"),
+        ("README.md", r"(0 of )\d", r"\g<1>99"),
         ("README.md", "recorded before stored", "recorded early"),
     ],
-    ids=["in a sentence", "in a table", "the sentence itself"],
+    ids=["in a sentence", "in a table", "in the README", "the sentence itself"],
 )
 def test_another_figure_or_sentence_in_a_page_is_noticed(page: str, old: str, new: str, tmp_path: Path) -> None:
     shutil.copytree(ROOT / "docs", tmp_path / "docs")
