@@ -57,4 +57,5 @@ def lowest(session: nox.Session) -> None:
     if PYTHON[0] != OLDEST:
         session.warn(f"There is no Python {PYTHON[0]}: {OLDEST or 'the Python of nox'} is used instead.")
     session.install("--compile-bytecode", "--resolution", "lowest-direct", ".[test]")
+    session.run("python", ".ci/try_wheel.py")
     run_tests(session, *(f"--ignore=tests/crawl/test_{name}.py" for name in OWN))

@@ -22,7 +22,7 @@ COMMAND = Path(sysconfig.get_path("scripts"), "crawler-dedup")
 TEXT = " ".join(f"word{number % 97}{number % 41}" for number in range(400))
 SPARK = """
 from pyspark.sql import SparkSession
-from crawler_dedup import spark
+from crawler_dedup.batch import spark
 session = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false").getOrCreate()
 pages = session.read.json("raw.jsonl")
 print(spark.drop_duplicates(spark.sign(pages)).count(), "kept")

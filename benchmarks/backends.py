@@ -27,7 +27,7 @@ from rich.table import Table
 from crawler_dedup import Config, Decision, SignedPage
 from crawler_dedup.index.decider import RunContext
 from crawler_dedup.index.index import Index
-from crawler_dedup.index.lmdb.engine import disk_bytes
+from crawler_dedup.index.lmdb.engine import DATA_FILE
 from crawler_dedup.index.location import Location, ServerAddress
 from crawler_dedup.index.opening import open_or_create_index
 from crawler_dedup.index.redis.connection import ServerConnection
@@ -143,7 +143,10 @@ def _compare(distance: int, pages: int, rounds: int, table: Table, folder: Path)
                 _add_rows(table, f"k = {distance}, {title}", costs)
             alike = [[(decision.verdict, decision.duplicate_of) for decision in answer] for answer in answers]
             assert alike[0] == alike[1], "the backends answer differently"
-            sizes = disk_bytes(folder / "index"), int(str(server.info("memory")["used_memory"]))
+            sizes = (
+                (folder / "index" / DATA_FILE).stat().st_blocks * 512,
+                int(str(server.info("memory")["used_memory"])),
+            )
             kept = len(crawls["server"].pages)
             table.add_row(f"k = {distance}, bytes a kept page", *(f"{size / kept:,.0f}" for size in sizes), "")
     table.add_section()

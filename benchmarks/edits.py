@@ -13,8 +13,8 @@ from xxhash import xxh3_64_intdigest
 
 from crawler_dedup.signing.characters import HAN, simplify_han
 from crawler_dedup.signing.features import find_unit_positions, normalise, split_units
-from crawler_dedup.signing.tables import READ_CODES, read_readings
 from crawler_dedup.signing.text import Text
+from crawler_dedup.signing.wordtables import READ_CODES, read_readings
 
 MAX_TEXTS = 200
 """Largest number of texts that are edited for a set."""

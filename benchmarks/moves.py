@@ -2,7 +2,7 @@
 
 A crawl of a page and its copy runs with a profile function in each of its processes. From the arrival of the copy to its
 drop, the table counts the files of the package in which a function is called, and the moves from one such file to another,
-of all threads of a process.
+of all threads of a process. The last row leaves out ``signing/``, whose moves grow with the page.
 """
 
 from __future__ import annotations
@@ -86,12 +86,16 @@ def crawl(folder: Path) -> None:
         subprocess.run(command, check=True, env=os.environ | added, cwd=folder)
 
 
-def moves_of(calls: Path, begin: float, end: float) -> Sequence[str]:
-    """Return the file of each call in the period, thread by thread, without repetitions in a row."""
+def moves_of(calls: Path, begin: float, end: float, *, left_out: tuple[str, ...] = ()) -> Sequence[str]:
+    """Return the file of each call in the period, thread by thread, without repetitions in a row.
+
+    Args:
+        left_out: the beginnings of the names of files whose calls do not count.
+    """
     rows = [line.split(" ", 2) for line in calls.read_text().splitlines()]
     threads: dict[str, list[str]] = {}
     for moment, thread, name in rows:
-        if begin <= float(moment) <= end:
+        if begin <= float(moment) <= end and not name.startswith(left_out):
             threads.setdefault(thread, []).append(name)
     return [name for names in threads.values() for name, _ in groupby(names)]
 
@@ -107,13 +111,13 @@ def main() -> None:
         calls = Path(folder) / "calls"
         begin, end = map(float, (calls / "period").read_text().split())
         processes = sorted((path for path in calls.iterdir() if path.name != "period"), key=lambda path: int(path.name))
-        for process, path in enumerate(processes):
-            moves = moves_of(path, begin, end)
-            if moves:
-                name = "worker" if process else "crawl"
-                table.add_row(name, str(len(set(moves))), str(len(moves)))
-                if given.list:
-                    print(f"{name}: {' → '.join(moves)}")
+        for number, path in enumerate(processes):
+            rows = {"worker": (), "worker without signing": ("signing/",)} if number else {"crawl": ()}
+            for name, left_out in rows.items():
+                if moves := moves_of(path, begin, end, left_out=left_out):
+                    table.add_row(name, str(len(set(moves))), str(len(moves)))
+                    if given.list:
+                        print(f"{name}: {' → '.join(moves)}")
     Console().print(table)
 
 

@@ -35,7 +35,7 @@ from crawler_dedup import Config, Deduplicator
 from crawler_dedup.crawl.workers import Workers
 from crawler_dedup.errors import BeyondLimits
 from crawler_dedup.owntext.text import make_own_text
-from crawler_dedup.pagetext import OwnText, OwnTextJob
+from crawler_dedup.pagetext import OwnTextJob
 from crawler_dedup.signing.signer import Signer
 from crawler_dedup.worker.messages import MakeOwnText
 from tests.support.data import DATA, documents, html_pages, saved
@@ -272,7 +272,7 @@ async def _measure(workers: Workers, pages: Iterable[tuple[str, bytes]], text_fo
         await workers.ask(*check(body, url, scope=_SCOPE))
         if text_format:
             job = OwnTextJob(format=text_format)  # type: ignore[arg-type]
-            await workers.ask(MakeOwnText(url, _SCOPE, job), OwnText, body)
+            await workers.ask(MakeOwnText(url, _SCOPE, job), body)
     return seconds_of(pid) - before, time.process_time() - own
 
 

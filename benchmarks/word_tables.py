@@ -19,7 +19,7 @@ from pypinyin.phrases_dict import phrases_dict
 
 from crawler_dedup.signing.characters import simplify_han
 from crawler_dedup.signing.features import normalise
-from crawler_dedup.signing.tables import READ_CODES
+from crawler_dedup.signing.wordtables import READ_CODES
 from crawler_dedup.system.compression import compress
 
 FOLDER = Path(__file__).parents[1] / "crawler_dedup" / "data"

@@ -38,7 +38,7 @@ from rich.progress import track
 from rich.table import Table
 
 from crawler_dedup.signing.extractors import extract_text
-from crawler_dedup.signing.tables import READ_CODES, read_readings
+from crawler_dedup.signing.wordtables import READ_CODES, read_readings
 from crawler_dedup.works.documents import Document
 from crawler_dedup.works.library import FILE, Library, sign_work
 from tests.support.data import DATA, require_data

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from crawler_dedup.errors import IndexMismatch as IndexMismatch
     from crawler_dedup.errors import IndexUnusable as IndexUnusable
     from crawler_dedup.hashes import Numbers as Numbers
+    from crawler_dedup.inspection.transfer import Export as Export
     from crawler_dedup.pagetext import OwnText as OwnText
     from crawler_dedup.signedpage import SignedPage as SignedPage
     from crawler_dedup.signing.schemes.scheme import Agreement as Agreement
@@ -36,7 +37,6 @@ if TYPE_CHECKING:
     from crawler_dedup.signing.schemes.scheme import ValueScheme as ValueScheme
     from crawler_dedup.signing.schemes.scheme import option as option
     from crawler_dedup.signing.text import Text as Text
-    from crawler_dedup.transfer import Export as Export
 
 # Imported on first use: the core works without loading Scrapy, and Scrapy without loading the extractor too early.
 _NAMES = {
@@ -49,11 +49,11 @@ _NAMES = {
     "deduplicator": "Deduplicator",
     "errors": "ConfigError DedupError ExportUnreadable IndexDamaged IndexGone IndexMismatch IndexUnusable",
     "hashes": "Numbers",
+    "inspection.transfer": "Export",
     "pagetext": "OwnText",
     "signedpage": "SignedPage",
     "signing.schemes.scheme": "Agreement Scheme ValueScheme option",
     "signing.text": "Text",
-    "transfer": "Export",
 }
 _MODULES = {name: module for module, names in _NAMES.items() for name in names.split()}
 __all__ = list(_MODULES)

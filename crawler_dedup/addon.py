@@ -5,7 +5,7 @@ from __future__ import annotations
 from scrapy.settings import BaseSettings
 
 from crawler_dedup.config.settings import PROCESSES
-from crawler_dedup.crawl.startup import refusal_logged
+from crawler_dedup.crawl.configuration import refusal_logged
 from crawler_dedup.crawl.workerprocess import start_ahead
 
 
@@ -28,6 +28,6 @@ class Addon:
         settings.setdefault_in_component_priority_dict("DOWNLOADER_MIDDLEWARES", DedupMiddleware, 40)
         settings.setdefault_in_component_priority_dict("SPIDER_MIDDLEWARES", SettlingMiddleware, 10)
         if settings.get("DEDUP_WORKS"):
-            from crawler_dedup.matching import WorksMiddleware  # noqa: PLC0415  (no part of the core)
+            from crawler_dedup.works.middleware import WorksMiddleware  # noqa: PLC0415  (no part of the core)
 
             settings.setdefault_in_component_priority_dict("DOWNLOADER_MIDDLEWARES", WorksMiddleware, 39)

@@ -116,7 +116,10 @@ class Decision:
 
     @property
     def passes(self) -> bool:
-        """Whether the page goes on to the spider when duplicates are dropped."""
+        """Whether the verdict is not ``duplicate``.
+
+        It does not say whether the page was dropped: a duplicate passes in a dry run, and an unchanged page may be dropped.
+        """
         return self.verdict is not Verdict.DUPLICATE
 
     def __str__(self) -> str:

@@ -27,12 +27,13 @@ from crawler_dedup.rules.counts import can_read
 from crawler_dedup.rules.matcher import RuleMatcher
 from crawler_dedup.rules.pair import Pair
 from crawler_dedup.rules.sites import decode_profile, trim
-from crawler_dedup.signedpage import SignedPage, clean_identifier
+from crawler_dedup.signedpage import SignedPage
 from crawler_dedup.signing.schemes import SimHash
 from crawler_dedup.signing.segmentation import with_tokenizer_of_index
 from crawler_dedup.signing.signer import Signer
 from crawler_dedup.system.callbacks import Advance, ignore_progress
 from crawler_dedup.system.logs import logger_without_credentials
+from crawler_dedup.urls import identifier_without_credentials
 
 logger = logger_without_credentials(__name__)
 
@@ -45,7 +46,7 @@ class Deduplicator:
     Safe to use from several threads, and from several processes on one index.
 
     Each opening is a run of the index, which ends with :meth:`close`. If the process is killed instead, the pages that it
-    settled in its last ``Config.grace`` seconds count as lost, and represent nothing.
+    settled in its last ``Config.grace`` seconds count as not handled, and represent nothing.
 
     Attributes:
         signer: signs the pages.
@@ -77,8 +78,9 @@ class Deduplicator:
         self._stored_until: float | None = None
         config = signer.config
         self.index = open_or_create_index(
-            location, signer.spec, signer.libraries, map_size=config.map_size, fresh=config.fresh, frozen=profiles
+            location, signer.spec, signer.libraries, map_size=config.map_size, fresh=config.fresh
         )
+        self.index.frozen = profiles
         try:
             # It is not empty if another crawl of this process uses it.
             self.has_emptied_index = config.fresh and not len(self.index)
@@ -123,7 +125,7 @@ class Deduplicator:
             signer = Signer(resolved)
             if profiles is None:
                 return cls(location, signer)
-            from crawler_dedup.transfer import read_profiles  # noqa: PLC0415  (crawls do not need it)
+            from crawler_dedup.inspection.transfer import read_profiles  # noqa: PLC0415  (crawls do not need it)
 
             return cls(location, signer, read_profiles(Path(profiles), signer.spec, can_read))
 
@@ -221,7 +223,7 @@ class Deduplicator:
 
     def repeated_blocks(self, url: str, scope: str) -> RepeatedBlocks:
         """Return what the site of an address repeats, as far as it is known now. Raises :class:`IndexUnusable`."""
-        snapshot = self.index.latest_snapshot(clean_identifier(scope), url)
+        snapshot = self.index.latest_snapshot(identifier_without_credentials(scope), url)
         return RepeatedBlocks(snapshot.number, decode_profile(snapshot.content).packed_common)
 
     def check(
@@ -261,7 +263,7 @@ class Deduplicator:
         context = self._claiming if claim else self._context
         if is_dry is not None and is_dry != context.is_dry:
             context = replace(context, is_dry=is_dry)
-        clean = {key: clean_identifier(alias) for key, alias in (aliases or {}).items()}
+        clean = {key: identifier_without_credentials(alias) for key, alias in (aliases or {}).items()}
         return self.index.offer(batch, self._matcher, context, aliases=clean)
 
     def compare(self, new: SignedPage, kept: SignedPage) -> Match | None:

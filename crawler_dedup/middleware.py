@@ -12,11 +12,11 @@ from crawler_dedup.config import Config
 from crawler_dedup.crawl.browserpages import META_PAGE, BrowserPages
 from crawler_dedup.crawl.checker import Checker
 from crawler_dedup.crawl.compat import is_asyncio_available
+from crawler_dedup.crawl.configuration import FilterOff, config_of, is_preview, refusal_logged, require_companion
 from crawler_dedup.crawl.gate import Gate
 from crawler_dedup.crawl.restorations import META_RESTORED
 from crawler_dedup.crawl.session import Session
 from crawler_dedup.crawl.signals import META_DECISION, NearDuplicate, near_duplicate_dropped
-from crawler_dedup.crawl.startup import FilterOff, config_of, is_preview, refusal_logged, require_companion
 from crawler_dedup.errors import DedupError
 
 if TYPE_CHECKING:

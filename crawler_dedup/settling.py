@@ -16,10 +16,10 @@ from scrapy.http import Request, Response
 
 from crawler_dedup.crawl import gate
 from crawler_dedup.crawl.claims import Claim
+from crawler_dedup.crawl.configuration import FilterOff, config_of, is_preview, refusal_logged, require_companion
 from crawler_dedup.crawl.monitor import Monitor
 from crawler_dedup.crawl.restorations import META_RESTORED
 from crawler_dedup.crawl.signals import META_DECISION, page_handled
-from crawler_dedup.crawl.startup import FilterOff, config_of, is_preview, refusal_logged, require_companion
 from crawler_dedup.decision import Decision
 from crawler_dedup.middleware import DedupMiddleware
 

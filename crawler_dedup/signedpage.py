@@ -7,9 +7,8 @@ from enum import IntEnum, IntFlag
 from typing import Annotated, NamedTuple
 
 import msgspec
-from xxhash import xxh3_128_digest
 
-from crawler_dedup.urls import identifier_without_credentials, without_credentials
+from crawler_dedup.urls import escape_surrogates, identifier_without_credentials, without_credentials
 
 Count = Annotated[int, msgspec.Meta(ge=0)]
 
@@ -19,8 +18,6 @@ BLOCK_BYTES = 6
 """Length of each packed block of a page, in bytes."""
 MAX_KEYS = 7
 """Maximum number of keys under which a thin page is filed: three of its title, and four of its blocks."""
-NAME_BYTES = 12
-"""Length of the hash of a page key, in bytes."""
 
 
 class Trait(IntFlag):
@@ -145,33 +142,17 @@ def identify_page(url: str, *, key: str | None, scope: str, size: int, links_fol
     """
     url = escape_surrogates(without_credentials(url))
     return SignedPage(
-        key=clean_identifier(key) if key else url,
+        key=identifier_without_credentials(key) if key else url,
         url=url,
-        scope=clean_identifier(scope),
+        scope=identifier_without_credentials(scope),
         size=size,
         links_followed=links_followed,
     )
 
 
-def clean_identifier(identifier: str) -> str:
-    """Return the key of a page, or a scope, without user names and passwords, so that it can be stored."""
-    return escape_surrogates(identifier_without_credentials(identifier))
-
-
-def escape_surrogates(text: str) -> str:
-    """Return *text* with its lone surrogates written as escapes: UTF-8 cannot encode them."""
-    return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
-
-
 def digest_of(content: bytes) -> bytes:
     """Return the BLAKE2b digest of *content*, 8 bytes."""
     return hashlib.blake2b(content, digest_size=8).digest()
-
-
-def hash_page_key(scope: str, key: str) -> bytes:
-    """Return a 96-bit hash of a page key: among 10^9 pages, two have the same with a probability of 10^-11."""
-    # The length distinguishes ("a", "bc") and ("ab", "c").
-    return xxh3_128_digest(f"{len(scope)}:{scope}{key}".encode("utf-8", "replace"))[:NAME_BYTES]
 
 
 def is_well_formed(page: SignedPage) -> bool:

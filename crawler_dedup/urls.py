@@ -1,4 +1,4 @@
-"""Addresses: removing user names and passwords, and finding hosts.
+"""Addresses: removing user names and passwords, and finding hosts; the keys and scopes of pages, which may be addresses.
 
 Every address goes through :func:`without_credentials` on its way to index, journal, log, statistics, report and terminal;
 text that may contain addresses through :func:`text_without_credentials`; page keys and scopes given by users through
@@ -30,8 +30,10 @@ from hashlib import blake2b
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
-from xxhash import xxh3_64_hexdigest
+from xxhash import xxh3_64_hexdigest, xxh3_128_digest
 
+NAME_BYTES = 12
+"""Length of the hash of a page key, in bytes."""
 _REMEMBERED = 512  # addresses: the site of a page is needed several times
 _AT = "@\uff20\ufe6b"  # encoding a host name turns the other two into the first
 _FLAGS = re.IGNORECASE | re.ASCII
@@ -125,7 +127,7 @@ def text_without_credentials(text: str) -> str:
 
 
 def identifier_without_credentials(identifier: str) -> str:
-    """Return the key of a page or the name of a scope without user names and passwords.
+    """Return the key of a page or the name of a scope without user names and passwords, so that it can be stored.
 
     It may be an address, or ``user:password@host``. If something was removed, a digest of the whole identifier is added, so
     that different identifiers stay different.
@@ -136,8 +138,20 @@ def identifier_without_credentials(identifier: str) -> str:
     while shown != before:  # the remaining text may contain credentials again
         before, shown = shown, _WITHOUT_SCHEME.sub(r"\1", without_credentials(shown))
     if shown == identifier:
-        return identifier
-    return f"{shown} {blake2b(identifier.encode('utf-8', 'surrogatepass'), digest_size=8).hexdigest()}"
+        return escape_surrogates(identifier)
+    digest = blake2b(identifier.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+    return f"{escape_surrogates(shown)} {digest}"
+
+
+def escape_surrogates(text: str) -> str:
+    """Return *text* with its lone surrogates written as escapes: UTF-8 cannot encode them."""
+    return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
+
+
+def hash_page_key(scope: str, key: str) -> bytes:
+    """Return a 96-bit hash of a page key: among 10^9 pages, two have the same with a probability of 10^-11."""
+    # The length distinguishes ("a", "bc") and ("ab", "c").
+    return xxh3_128_digest(f"{len(scope)}:{scope}{key}".encode("utf-8", "replace"))[:NAME_BYTES]
 
 
 def host_of(url: str) -> str:
@@ -175,16 +189,6 @@ def _domain_splitter() -> Any:
 def placeholder_address(identifier: str) -> str:
     """Return an address for a page that has none: on a host of its own, so that relative links are still links."""
     return f"http://{xxh3_64_hexdigest(identifier.encode('utf-8', 'surrogatepass'))}.invalid/"
-
-
-def is_of_host(url: str, host: str) -> bool:
-    """Return whether *host* is that of *url*, with or without its port and ``www.``."""
-    try:
-        parts = urlsplit(without_credentials(url))
-        names = parts.netloc.lower(), parts.hostname or ""
-    except ValueError:
-        return False
-    return host.lower().removeprefix("www.") in {name.removeprefix("www.") for name in names}
 
 
 def _line_without_credentials(line: re.Match[str]) -> str:

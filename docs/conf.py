@@ -1,4 +1,4 @@
-"""Make a site of the documentation: ``sphinx-build -W docs docs/_build``.
+"""Make a site of the documentation: ``sphinx-build -E -W docs docs/_build``.
 
 The pages are Markdown that GitHub shows, too. What only the site has is added here: the navigation, which is the table of
 contents of README.md, the help of all commands, the docstrings of all public names, links to Scrapy's documentation, and

@@ -44,7 +44,7 @@ def find(name: str, row: str, column: str) -> str:
     cells = next((cells for cells in reversed(table["rows"]) if " ".join(cells).startswith(beginning)), None)
     if cells is None or column not in table["columns"]:
         sys.exit(f"docs/figures/{name}.json has no row {row!r} or no column {column!r}: {table}")
-    cell: str = cells[table["columns"].index(column)]
+    cell: str = re.sub(r"^(\S+) \(\1 … \1\)$", r"\1", cells[table["columns"].index(column)])  # of one round
     return f"{int(cell):,}" if cell.isdecimal() else re.sub(r"(?<![\d.])0\.(?=\d{3}\b)", ".", cell)
 
 

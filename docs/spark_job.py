@@ -12,7 +12,8 @@ from io import BytesIO
 
 from pyspark.sql import DataFrame, SparkSession
 
-from crawler_dedup import Config, spark
+from crawler_dedup import Config
+from crawler_dedup.batch import spark
 from crawler_dedup.batch.formats.records import DEFAULT_COLUMNS, InputPage
 from crawler_dedup.batch.formats.warc import read_stream
 
@@ -38,7 +39,7 @@ def read_pages(session: SparkSession, source: str) -> tuple[DataFrame, dict[str,
 
 
 def main(source: str, output: str) -> None:
-    """Sign the pages, write the decisions, and write the pages that are kept."""
+    """Sign the pages, write the decisions, and write the pages that are not left out."""
     session = SparkSession.builder.appName("near-duplicates").getOrCreate()
     pages, columns = read_pages(session, source)
     spark.sign(pages, CONFIG, **columns).write.parquet(f"{output}/signed")

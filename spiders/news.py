@@ -20,7 +20,7 @@ class NewsSpider(SitemapSpider):
         # a project.
         "DOWNLOADER_MIDDLEWARES": {"crawler_dedup.middleware.DedupMiddleware": 40},
         "SPIDER_MIDDLEWARES": {"crawler_dedup.settling.SettlingMiddleware": 10},
-        # An agency's report counts once, whichever newspaper prints it, and whichever spider has seen it.
+        # A report that two newspapers print alike counts once, whichever spider has seen it.
         "DEDUP_SCOPE": "global",
         # An article that is as it was at the last visit does not reach the callback.
         "DEDUP_REVISIT": "drop",

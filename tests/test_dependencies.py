@@ -24,8 +24,7 @@ ROOT = Path(__file__).parents[1]
 TEXT = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
 PROJECT: dict[str, Any] = tomllib.loads(TEXT)["project"]
 MODULES = sorted((ROOT / "crawler_dedup").rglob("*.py"))
-SPARK = ROOT / "crawler_dedup" / "spark.py"
-BATCH = [path for path in MODULES if path.is_relative_to(ROOT / "crawler_dedup" / "batch") or path == SPARK]
+BATCH = [path for path in MODULES if path.is_relative_to(ROOT / "crawler_dedup" / "batch")]
 SERVER = [path for path in MODULES if path.is_relative_to(ROOT / "crawler_dedup" / "index" / "redis")]
 WARC = [path for path in MODULES if path.parent.name == "warc"]
 REPORT = [path for path in MODULES if path.is_relative_to(ROOT / "crawler_dedup" / "report")]
@@ -34,7 +33,7 @@ OF_AN_EXTRA = {
     **dict.fromkeys(BATCH, ("batch",)),
     **dict.fromkeys(SERVER, ("redis",)),
     **dict.fromkeys(WARC, ("warc",)),
-    **{path: ("batch", "spark") for path in BATCH if path.parent.name == "spark" or path == SPARK},
+    **{path: ("batch", "spark") for path in BATCH if path.name == "spark.py"},
     **{path: ("report",) for path in REPORT if path.name == "rendering.py"},
     **dict.fromkeys(REVIEW, ("review",)),
 }
@@ -105,7 +104,7 @@ def test_every_declared_package_is_imported_somewhere() -> None:
 
 
 def test_the_modules_of_an_extra_are_imported_by_its_package_only() -> None:
-    names = "report", "review.pages", "batch", "spark", "index.redis", "warc"
+    names = "report", "review.pages", "batch", "index.redis", "warc"
     of_extras = tuple(f"crawler_dedup.{name}" for name in names)
     for path in {*MODULES} - {*BATCH, *REPORT, *REVIEW, *SERVER, *WARC}:
         for module, inside_function in imports_of(path):

@@ -45,7 +45,7 @@ NOT_RUN = {
     r"pip install": "needs the network",
     r"python3 -m venv": "is what .ci/run does",
     r"(ps|df) ": "is a command of the system",
-    r"spark-submit ": "needs Spark (tests/test_spark.py)",
+    r"spark-submit ": "needs Spark (tests/batch/test_spark.py)",
     r"docker ": "needs Docker",
     r"(scrapyd-deploy|curl) ?": "needs a daemon (tests/works_with/test_scrapyd.py)",
     r"crawler-dedup review": "serves pages until Ctrl-C (tests/cli/test_review.py)",

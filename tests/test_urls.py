@@ -8,10 +8,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from crawler_dedup.inspection.journals import is_of_host
 from crawler_dedup.urls import (
     host_of,
     identifier_without_credentials,
-    is_of_host,
     registered_domain,
     text_without_credentials,
     without_credentials,

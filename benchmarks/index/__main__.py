@@ -30,7 +30,7 @@ from benchmarks.index.peers import Compared, builders, compare
 from benchmarks.index.report import Report
 from benchmarks.index.signatureindex import SignatureIndex
 from crawler_dedup.hashes import Numbers
-from crawler_dedup.index.lmdb.engine import disk_bytes
+from crawler_dedup.index.lmdb.engine import DATA_FILE
 from crawler_dedup.permutedtables import MAX_DISTANCE
 
 _LARGE = 20_000_000
@@ -224,7 +224,7 @@ def _show_rates(title: str, done: dict[str, list[float]], report: Report) -> Non
 
 
 def _size(plan: Plan, count: int, report: Report) -> None:
-    size = disk_bytes(plan.signatures)
+    size = (plan.signatures / DATA_FILE).stat().st_blocks * 512
     row = (f"{count:,}", f"{size / 1e6:,.1f}", f"{size / count:.1f}")
     report.table("Size", ("signatures", "MB on disk", "bytes each"), [row])
     report.note("bytes on disk for a signature", f"{size / count:.1f}")

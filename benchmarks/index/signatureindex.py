@@ -15,8 +15,9 @@ from crawler_dedup import IndexUnusable, permutedtables
 from crawler_dedup.config import MAP_SIZE
 from crawler_dedup.hashes import Numbers
 from crawler_dedup.index.layout import SIGNATURES
-from crawler_dedup.index.lmdb.buckets import Buckets, tally
+from crawler_dedup.index.lmdb.buckets import Buckets
 from crawler_dedup.index.lmdb.environment import Environment
+from crawler_dedup.inspection.verification import tally, tally_chunks
 
 _SCOPE = 0
 _FIRST_TABLE = 1 << 40
@@ -69,7 +70,7 @@ class SignatureIndex:
         """Return the faults of the index: the tables are damaged, or do not have the same signatures."""
         try:
             with self.environment.read() as txn:
-                filed = self._buckets.tally(txn)
+                filed = tally_chunks(self._buckets.chunks(txn))
             held = self.held()
         except IndexUnusable as error:
             return [str(error)]

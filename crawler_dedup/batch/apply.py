@@ -18,6 +18,7 @@ from crawler_dedup.config import Config
 from crawler_dedup.config.settings import scope_of
 from crawler_dedup.errors import DedupError
 from crawler_dedup.index.profiles import site_key
+from crawler_dedup.inspection.transfer import read_profiles
 from crawler_dedup.owntext.text import make_own_text
 from crawler_dedup.pagetext import Format, OwnTextJob, RepeatedBlocks
 from crawler_dedup.rules.counts import can_read
@@ -26,7 +27,6 @@ from crawler_dedup.signing.signer import cached_signer, config_from_spec
 from crawler_dedup.system.callbacks import Start
 from crawler_dedup.system.files import open_replacement
 from crawler_dedup.system.processes import map_in_processes
-from crawler_dedup.transfer import read_profiles
 
 OWN_TEXT = "own_text"
 """Name of the column with own texts."""

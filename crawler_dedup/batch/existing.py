@@ -18,10 +18,10 @@ from crawler_dedup.hashes import Numbers
 from crawler_dedup.index.header import require_same_spec
 from crawler_dedup.index.profiles import FrozenProfiles, StoredSite
 from crawler_dedup.index.records import Record, in_batches, name_page
+from crawler_dedup.inspection.transfer import Export
 from crawler_dedup.rules.matcher import RuleMatcher
 from crawler_dedup.signedpage import PageKind
 from crawler_dedup.system.callbacks import Advance
-from crawler_dedup.transfer import Export
 
 _BATCH = 1 << 14  # maximum number of pages that are held in memory
 

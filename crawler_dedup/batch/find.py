@@ -24,10 +24,10 @@ from crawler_dedup.decision import Verdict
 from crawler_dedup.errors import DedupError
 from crawler_dedup.index.header import FORMAT, Header
 from crawler_dedup.index.profiles import FrozenProfiles
+from crawler_dedup.inspection.transfer import read_profiles
 from crawler_dedup.rules.counts import can_read
 from crawler_dedup.signing.signer import Signer, config_from_spec
 from crawler_dedup.system.callbacks import Start
-from crawler_dedup.transfer import read_profiles
 
 PROFILES, REPORT = "profiles.dedup", "report.json"
 MEMORY = 8 << 30
@@ -136,7 +136,7 @@ def find_duplicates(
         rules=dict(rules.most_common()),
         **count_reasons(receipts),
         candidates=int(candidates.rows.sum()),
-        known_sites=len(frozen),
+        known_sites=len(frozen.keys),
         spec=collection.header.spec,
         max_distance=signer.config.max_distance,
         format=collection.header.format,

@@ -16,11 +16,11 @@ from crawler_dedup.batch.shard import Rows, read_columns
 from crawler_dedup.hashes import Numbers
 from crawler_dedup.index.header import Header
 from crawler_dedup.index.profiles import FrozenProfiles, StoredSite, site_key, warn_of_unknown_sites
+from crawler_dedup.inspection.transfer import write_export
 from crawler_dedup.rules.counts import SiteCounts
 from crawler_dedup.rules.limits import MIN_PAGES
 from crawler_dedup.signedpage import SignedPage
 from crawler_dedup.system.callbacks import Advance
-from crawler_dedup.transfer import write_export
 
 LEARNED_PAGES = 240
 """Maximum number of pages from which a site is learned, evenly spread over the collection: so many are counted exactly."""

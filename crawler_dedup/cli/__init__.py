@@ -122,7 +122,7 @@ _WORKS = _group(
 _SECTIONS = {
     "Try": (
         LazyCommand("demo", ".crawl:demo", "Show what the filter drops on two small sites."),
-        LazyCommand("crawl", ".crawl:crawl", "Crawl sites politely, and write the pages that are kept."),
+        LazyCommand("crawl", ".crawl:crawl", "Crawl sites politely, and write the pages that are not dropped."),
         LazyCommand("settings", ".project:print_settings", "Print all settings with their defaults and explanations."),
     ),
     "Look": (
@@ -158,6 +158,6 @@ _SECTIONS = {
 def app() -> None:
     """Drop near-duplicate pages in a crawl, see why, and look after the index.
 
-    In a Scrapy project, the commands use its settings, its index (the pages that were kept) and its journal (the record of
+    In a Scrapy project, the commands use its settings, its index (a record of the kept pages) and its journal (the record of
     dropped pages, in files beside the index). `crawler-dedup COMMAND --help` explains a command, with examples.
     """

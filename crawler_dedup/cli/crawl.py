@@ -95,10 +95,10 @@ def crawl(  # noqa: PLR0913, PLR0917  (each is an option of the command)
     settings: Sequence[str],
     json: bool,
 ) -> None:
-    """Crawl sites politely, and write the pages that are kept.
+    """Crawl sites politely, and write the pages that are not dropped.
 
     The crawl follows links within the hosts of the given URLs, obeys robots.txt, and waits a second between two
-    requests to a host. -o and -O write the url, title, text, language, depth and referer of each kept page to a file.
+    requests to a host. -o and -O write the url, title, text, language, depth and referer of each of these pages to a file.
     In a Scrapy project, the settings and the index of the project are used; -s sets any setting of Scrapy or of the
     filter. A later crawl treats the pages of a --dry-run as new.
 

@@ -32,8 +32,8 @@ from crawler_dedup.cli.terminal import (
     progress_bars,
     quantity,
 )
+from crawler_dedup.inspection.journals import Journals, format_period, read_entries, sample
 from crawler_dedup.journal.entry import Entry
-from crawler_dedup.journal.reader import Journals, format_period, read_entries, sample
 
 if TYPE_CHECKING:
     from crawler_dedup.inspection.droptable import RunDrops, SelectedDrops

@@ -17,15 +17,15 @@ from crawler_dedup.cli.terminal import print_json, printable, progress_bars, qua
 from crawler_dedup.index import opening
 from crawler_dedup.index.index import Index
 from crawler_dedup.index.records import Record
+from crawler_dedup.inspection.journals import Journals, RunPeriods, ScopedUrl, is_of_host
 from crawler_dedup.inspection.journaltable import IS_OUTCOME, JournalTable
 from crawler_dedup.journal.entry import Entry, page_forgotten
-from crawler_dedup.journal.reader import Journals, RunPeriods, ScopedUrl
 from crawler_dedup.journal.writer import JournalWriter
 from crawler_dedup.signedpage import SignedPage
 from crawler_dedup.signing.lookup import lookup_of
 from crawler_dedup.system.callbacks import Start
 from crawler_dedup.system.files import open_replacement
-from crawler_dedup.urls import is_of_host, without_credentials
+from crawler_dedup.urls import without_credentials
 
 _MAX_LISTED = 20
 

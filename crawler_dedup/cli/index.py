@@ -12,7 +12,6 @@ from rich.filesize import decimal
 from rich.table import Table
 from rich.text import Text
 
-from crawler_dedup import transfer
 from crawler_dedup.cli.options import index_argument, json_option
 from crawler_dedup.cli.project import find_index
 from crawler_dedup.cli.terminal import (
@@ -32,13 +31,16 @@ from crawler_dedup.index.lmdb import compaction
 from crawler_dedup.index.lmdb.engine import DATA_FILE
 from crawler_dedup.index.lmdb.index import DirectoryIndex
 from crawler_dedup.index.location import Location
+from crawler_dedup.index.profiles import StoredSite
+from crawler_dedup.inspection import transfer
 from crawler_dedup.inspection.journaltable import JournalTable
+from crawler_dedup.inspection.transfer import Export
+from crawler_dedup.inspection.verification import find_problems
 from crawler_dedup.rules.counts import can_read
 from crawler_dedup.signing.lookup import Lookup, lookup_of
 from crawler_dedup.signing.signer import config_from_spec
 from crawler_dedup.system.callbacks import ignore_progress
 from crawler_dedup.system.processes import ProcessDied, map_in_processes, raise_if_stopped
-from crawler_dedup.transfer import Export
 
 _MAX_ROWS = 20
 _WAY_OUT = "The index is damaged. `crawler-dedup index verify --help` says how to replace it."
@@ -75,7 +77,7 @@ def stats(index: Location | None, json: bool) -> None:
 
 
 def _index_fields(opened: Index) -> dict[str, Any]:
-    header, sites = opened.header, [(site.number > 0, site.size) for site in opened.sites()]
+    header, sites = opened.header, [(site.number > 0, _count_bytes(site)) for site in opened.sites()]
     return {
         "entries": len(opened),
         "format": header.format,
@@ -87,6 +89,11 @@ def _index_fields(opened: Index) -> dict[str, Any]:
         "known_sites": sum(is_known for is_known, _ in sites),
         "site_bytes": sum(size for _, size in sites),
     }
+
+
+def _count_bytes(site: StoredSite) -> int:
+    """Return about how many bytes are stored of a site."""
+    return 100 + len(site.counts) + sum(len(content) for _, content in site.snapshots)
 
 
 def _table(fields: Mapping[str, Any], scopes: Sequence[tuple[str, int]], runs: Sequence[tuple[str, int, int]]) -> Table:
@@ -161,7 +168,7 @@ def _verify(directory: Path) -> list[str]:
                 raise_if_stopped()
                 show(entries)
 
-            return opened.verify(_filing_of(opened.header.spec), advance)
+            return find_problems(opened, _filing_of(opened.header.spec), advance)
     except IndexDamaged as error:
         return [str(error)]
 

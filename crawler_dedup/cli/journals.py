@@ -14,8 +14,8 @@ from crawler_dedup.cli.options import gather_options, last_option, parse_time, r
 from crawler_dedup.cli.terminal import printable, quantity
 from crawler_dedup.decision import describe_figures
 from crawler_dedup.errors import DedupError
+from crawler_dedup.inspection.journals import RunPeriods, Selection, describe_runs, format_period
 from crawler_dedup.journal.entry import DUPLICATES, Entry
-from crawler_dedup.journal.reader import RunPeriods, Selection, describe_runs, format_period
 from crawler_dedup.urls import host_of
 
 if TYPE_CHECKING:

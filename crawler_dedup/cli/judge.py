@@ -27,7 +27,7 @@ from crawler_dedup.cli.terminal import printable, progress_bars, quantity
 from crawler_dedup.errors import DedupError
 from crawler_dedup.evaluation.answers import Answers
 from crawler_dedup.inspection.droptable import Drop, SelectedDrops
-from crawler_dedup.journal.reader import Journals, Selection, read_entries, sample
+from crawler_dedup.inspection.journals import Journals, Selection, read_entries, sample
 from crawler_dedup.review.review import Review, read_main_text
 from crawler_dedup.system.extras import require_extra
 

@@ -17,8 +17,8 @@ from crawler_dedup.config.settings import declared_types
 from crawler_dedup.config.values import describe_values
 from crawler_dedup.errors import ConfigError, DedupError
 from crawler_dedup.index.location import Location, find_location
-from crawler_dedup.journal.reader import Journals
-from crawler_dedup.journal.writer import journal_path
+from crawler_dedup.inspection.journals import Journals
+from crawler_dedup.journal.paths import journal_path
 
 if TYPE_CHECKING:
     from crawler_dedup.inspection.dropped import StoredPages
@@ -162,7 +162,7 @@ def usual_directory(config: Config, *, needs_project: bool = False) -> Path:
     """
     from scrapy.utils.project import inside_project  # noqa: PLC0415  (slow to load)
 
-    from crawler_dedup.crawl.startup import data_directory  # noqa: PLC0415  (slow to load)
+    from crawler_dedup.crawl.configuration import data_directory  # noqa: PLC0415  (slow to load)
 
     is_inside = inside_project()
     in_working_directory = not is_inside and not Path(config.dir).is_absolute()

@@ -15,7 +15,7 @@ from crawler_dedup.cli.options import last_option, output_file_option, run_optio
 from crawler_dedup.cli.project import TargetOptions, target_options
 from crawler_dedup.cli.terminal import progress_bars, quantity
 from crawler_dedup.index.opening import open_index
-from crawler_dedup.journal.reader import describe_runs
+from crawler_dedup.inspection.journals import describe_runs
 from crawler_dedup.system.extras import require_extra
 from crawler_dedup.system.files import open_replacement
 

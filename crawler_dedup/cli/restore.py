@@ -32,8 +32,8 @@ from crawler_dedup.index.location import Location
 from crawler_dedup.index.overrides import Override, OverrideKind, make_override
 from crawler_dedup.inspection.dropped import Restored, id_of
 from crawler_dedup.inspection.dropped import restore as restore_drops
+from crawler_dedup.inspection.journals import read_entries
 from crawler_dedup.inspection.journaltable import JournalTable
-from crawler_dedup.journal.reader import read_entries
 from crawler_dedup.urls import without_credentials
 
 if TYPE_CHECKING:

@@ -26,8 +26,8 @@ from crawler_dedup.cli.terminal import (
     quantity,
 )
 from crawler_dedup.errors import ConfigError, DedupError
-from crawler_dedup.signedpage import escape_surrogates
 from crawler_dedup.system.processes import map_in_processes
+from crawler_dedup.urls import escape_surrogates
 from crawler_dedup.works.comparison import SCHEMES
 from crawler_dedup.works.documents import SUFFIXES, list_documents
 from crawler_dedup.works.inputs import check_part, list_parts
@@ -42,7 +42,7 @@ def _find_library(_: click.Context, __: click.Parameter, value: Path | None) -> 
     config = read_config(())
     if not config.works:
         raise ConfigError("No library is named: give --library DIR, or set DEDUP_WORKS.")
-    from crawler_dedup.crawl.startup import directory_of  # noqa: PLC0415  (slow to load)
+    from crawler_dedup.crawl.configuration import directory_of  # noqa: PLC0415  (slow to load)
 
     return directory_of("DEDUP_WORKS", config.works)
 

@@ -73,9 +73,9 @@ class Config:
     )
     index: values.Server = _setting(
         "",
-        "Address of the index on a Valkey or Redis [server](../how-to/machines.md): "
+        "URL of the index on a Valkey or Redis [server](../how-to/machines.md): "
         "`redis://[[user]:password@]host[:port][/database]`, `rediss://` with TLS, or `unix://` and the path of a "
-        "socket. `?index=NAME` names one of several indexes in a database. If it is empty, the index is in `DEDUP_DIR`. "
+        "socket. `?index=NAME` selects one of several indexes in a database. If it is empty, the index is in `DEDUP_DIR`. "
         "Journals are in `DEDUP_DIR` in any case; without a project and with a relative path, none is written.",
     )
     index_wait: Annotated[float, Meta(ge=0, le=86_400, extra={"zero": "without waiting"})] = _setting(
@@ -85,8 +85,8 @@ class Config:
     )
     fresh: bool = _setting(
         False,
-        "Empty the index when the crawl starts, even if it was made with another configuration, unless another spider "
-        "of this process has it open.",
+        "Empty the index when the crawl starts, even if it was made with another configuration, or other processes use "
+        "it. If another spider of this process uses it, it is not emptied.",
     )
     scope: (
         Literal["spider", "domain", "language", "global"]
@@ -127,24 +127,25 @@ class Config:
     )
     compare: Literal["words", "signatures"] = _setting(
         "words",
-        "`words`: a page is a duplicate only if each block that is its own is on the kept page, in the same words. "
+        "`words`: a page is a duplicate only if the kept page has all blocks of it that its site does not repeat, in the "
+        "same words. "
         "`signatures`: the distance of the signatures and the titles decide, as in the papers, so that edited copies are "
         "dropped, too ([what each loses](../explanation/limits.md)). It may change from run to run on one index.",
     )
     min_features: Annotated[int, Meta(ge=1, le=10_000)] = _setting(
         20,
-        "A page whose main text has fewer different tokens than this, without stop words, is "
+        "A page whose main text has fewer distinct words than this, not counting stop words, is "
         "[thin](../explanation/rules.md#thin-pages), and compared by all its blocks. Part of the index header.",
     )
     settle: Literal["item", "callback", "manual"] = _setting(
         "item",
         "When a page that passed counts as handled, so that others may be dropped as its duplicates "
-        "([claims](../explanation/claims.md)). `item`: as soon as one of its items has come out of the pipelines, or "
-        "when its callback has ended without an error and without an item. `callback`: when its callback and all its "
-        "items have ended without an error, and, if there were items, one has come out of the pipelines. With these two, "
-        "a page whose handling ends otherwise is forgotten; what happens after it was handled does not count. `manual`: "
-        "when `crawler_dedup.settle(response)` is called (which also works with the other values); a page that is not "
-        "settled by the end of the run is forgotten.",
+        "([claims](../explanation/claims.md)). `item`: when its first item has come out of the pipelines; what happens "
+        "later does not count. `callback`: when its callback and all its items have ended without an error, and at least "
+        "one item has come out of the pipelines. With both, a page without items counts when its callback has ended "
+        "without an error, and a page that never counts as handled is forgotten. `manual`: when "
+        "`crawler_dedup.settle(response)` is called (which also works with the other values); all other pages are "
+        "forgotten at the end of the run.",
     )
     grace: Annotated[int, Meta(ge=0, le=86_400)] = _setting(
         60,
@@ -154,10 +155,10 @@ class Config:
     revisit: Literal["pass", "drop"] = _setting(
         "pass",
         "`drop`: a page that is unchanged since an earlier run handled it is dropped (an incremental crawl); its links "
-        'are followed only with `DEDUP_ACTION = "follow"`. Runs that were killed do not count, nor runs without a JOBDIR '
-        "that Ctrl-C or `CLOSESPIDER_…` ended. A page that Scrapy's HTTP cache replays passes. With either value: if two "
-        "addresses that a run requests redirect to the same page, it is dropped the second time, unless it has changed; "
-        "a second request for the same address passes.",
+        'are followed only with `DEDUP_ACTION = "follow"`. The pages of a run that was killed pass again, and so do those '
+        "of a run without a JOBDIR that Ctrl-C or `CLOSESPIDER_…` ended, and pages that Scrapy's HTTP cache replays. With "
+        "either value, a page to which two requested addresses of a run redirect is dropped the second time, unless it "
+        "has changed; a second request for the same address passes.",
     )
     never_drop: values.Prefixes = _setting(
         (),
@@ -174,8 +175,7 @@ class Config:
     dropped_warc: values.Size = _setting(
         0,
         "Dropped duplicates are written to [WARC files](../how-to/operating.md#dropped-pages-as-warc) beside the index (or "
-        'beside the journal, if the index is on a server), up to this total size: `"1 GB"`, for example. 0: none are '
-        "written.",
+        "beside the journal, if the index is on a server), up to this total size.",
     )
     max_bytes: Annotated[int, Meta(ge=1, le=1 << 40)] = _setting(
         8 << 20, "A larger body is not parsed; the page passes as `unchecked`."
@@ -183,9 +183,9 @@ class Config:
     timeout: Annotated[float, Meta(ge=0.01, le=86_400)] = _setting(
         30.0,
         "Seconds that a worker may take for a page, not counting the time to load a dictionary. After that the worker is "
-        "replaced, and the page passes as `unchecked`. A signed page waits for the index for at most a fifth of this time "
-        "or 6 seconds, whichever is longer, but never longer than this time. While the server of the index is "
-        "unavailable, it waits as `DEDUP_INDEX_WAIT` says.",
+        "replaced, and the page passes as `unchecked`. A signed page waits for the answer of the index for up to "
+        "`min(DEDUP_TIMEOUT, max(6, DEDUP_TIMEOUT / 5))` seconds or, while the server of the index is unavailable, for "
+        "`DEDUP_INDEX_WAIT`.",
     )
     processes: Annotated[int, Meta(ge=0, le=64, extra={"zero": "on the event loop"})] = _setting(
         PROCESSES,
@@ -196,7 +196,7 @@ class Config:
     )
     journal: values.JournalPath = _setting(
         "journal-%(time)s.jsonl",
-        "File with a line for each page that was dropped, marked, unchanged or unchecked ([journal](journal.md)). "
+        "File with a line for each drop, and for some other [events](journal.md). "
         "`%(time)s` is the time when the crawl began, `%(name)s` the name of the spider. A relative path is in the "
         "directory of the index. If it is empty, no journal is written.",
     )

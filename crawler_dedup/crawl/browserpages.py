@@ -11,7 +11,7 @@ from scrapy.settings import BaseSettings
 
 from crawler_dedup.crawl.gate import first_address
 from crawler_dedup.crawl.monitor import Monitor
-from crawler_dedup.signedpage import hash_page_key
+from crawler_dedup.urls import hash_page_key
 
 META_PAGE, _META_CONTEXT, _META_CONTEXT_KWARGS = "playwright_page", "playwright_context", "playwright_context_kwargs"
 _CLOSE_TIMEOUT = 5.0

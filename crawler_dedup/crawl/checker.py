@@ -8,7 +8,6 @@ from __future__ import annotations
 import logging
 from dataclasses import dataclass, replace
 
-import msgspec
 from scrapy.http import Request, Response
 
 from crawler_dedup.config import Config
@@ -16,10 +15,9 @@ from crawler_dedup.crawl.gate import Gate
 from crawler_dedup.crawl.restorations import META_RESTORED
 from crawler_dedup.crawl.session import Session
 from crawler_dedup.crawl.supervision import NotSigned
-from crawler_dedup.crawl.suspicions import Suspicions
-from crawler_dedup.crawl.workerprocess import SigningError
 from crawler_dedup.decision import Decision, Verdict
 from crawler_dedup.errors import DedupError
+from crawler_dedup.worker.messages import SigningError
 
 _DROPPED_TOO_OFTEN = "asked for again and again"
 
@@ -47,12 +45,11 @@ class Checker:
         self._monitor = session.monitor
         self._gate = gate
         self._config = config
-        self._suspicions = Suspicions()
 
     async def check(self, request: Request, response: Response) -> CheckedResponse | None:
         """Decide about *response*, and report it; return ``None`` if it is not checked. Errors let it pass."""
         self._session.followed.discard(request)  # the callback may have yielded the same object again
-        question = visit = page = None
+        question = visit = None
         try:
             if reason := self._gate.skip_reason(request, response):
                 self._monitor.report_skipped(reason, response)
@@ -71,22 +68,17 @@ class Checker:
                 self._session.report_recovery()
         except Exception as error:
             decision = self._failed(response, error)
+        # A repeated visit adds nothing if a settled record represents the same content.
+        is_settled = decision.verdict is Verdict.UNCHANGED and not decision.claim
+        repeats = visit is not None and visit.repeats and is_settled
         action = question.action if question else self._config.action
-        repeats = visit is not None and visit.is_repetition(decision)
         drops = action != "mark" and (repeats or is_unwanted(decision, response, self._config))
-        if overused := self._suspicions.count_duplicate(decision):
-            self._monitor.report_overused_page(decision, overused)
-        if question and drops and self._suspicions.dropped_too_often(decision, question.address):
+        if question and drops and self._session.repetitions.is_dropped_too_often(question):
             drops, decision = False, replace(decision, verdict=Verdict.UNCHECKED, reason=_DROPPED_TOO_OFTEN)
-        if question and question.checked:
-            page = msgspec.structs.replace(question.checked.page, size=len(response.body))
-            passes = decision.verdict is Verdict.NEW or page.unsigned
-            if passes and (form := self._suspicions.count_forms(page.url, question.checked.forms)):
-                self._monitor.report_form(form, decision, page)
         if visit is not None:
             self._session.repetitions.record_decision(visit, decision, drops=drops)
         follows = drops and action == "follow"
-        self._monitor.report_decision(decision, page, request, drops=drops, follows=follows, repeats=repeats)
+        self._monitor.report_decision(decision, question, request, drops=drops, follows=follows, repeats=repeats)
         return CheckedResponse(decision, drops, follows)
 
     def _failed(self, response: Response, error: Exception) -> Decision:

@@ -22,12 +22,11 @@ from scrapy.http import Request, Response
 from crawler_dedup.crawl.gate import Question
 from crawler_dedup.crawl.monitor import Monitor
 from crawler_dedup.crawl.serveroutages import Outages
-from crawler_dedup.crawl.workerprocess import error_of
 from crawler_dedup.crawl.workers import Workers, find_workers
 from crawler_dedup.decision import BEING_HANDLED, Decision, Verdict
 from crawler_dedup.errors import ConnectionLost, DedupError
-from crawler_dedup.signedpage import hash_page_key
-from crawler_dedup.worker.messages import Checked, DecideAgain, Failure, Result
+from crawler_dedup.urls import hash_page_key
+from crawler_dedup.worker.messages import DecideAgain, Failure
 
 TOO_MANY_WAIT = "too many pages waiting"
 """Reason of an ``unchecked`` page that was similar to a page which is being handled, when no more pages may wait."""
@@ -168,7 +167,7 @@ class Claims:
         self._not_awaited: OrderedDict[bytes, str] = OrderedDict()
         self._waiting = 0
         self._unwritten: deque[tuple[Decision, bool]] = deque()
-        self._ending: set[asyncio.Future[Result]] = set()  # the ends that are being written
+        self._ending: set[asyncio.Future[bool]] = set()  # the ends that are being written
 
     async def decide(self, question: Question) -> Decision:
         """Ask the index about a page. If the page passes, it claims its place, and the claim must be ended.
@@ -259,7 +258,7 @@ class Claims:
             )
 
     def _write_end(self, decision: Decision, *, settled: bool) -> None:
-        def keep_unwritten(future: asyncio.Future[Result]) -> None:
+        def keep_unwritten(future: asyncio.Future[bool]) -> None:
             self._ending.remove(future)
             if not future.cancelled() and future.exception():
                 self._unwritten.append((decision, settled))
@@ -317,12 +316,12 @@ class Claims:
         job, sent = question.job, time.monotonic()
         if question.checked:
             again = DecideAgain(question.checked.page, job.alias, job.is_dry)
-            checked = await self.workers.ask(again, Checked)
+            checked = await self.workers.ask(again)
         else:
-            checked = question.checked = await self.workers.ask(job, Checked, question.body)
-            self._monitor.add_signing_wait(checked.began - sent)
+            checked = question.checked = await self.workers.ask(job, question.body)
+            question.waited = checked.began - sent
         if isinstance(checked.decision, Failure):
-            raise error_of(checked.decision)
+            raise checked.decision.to_error()
         return checked.decision
 
 

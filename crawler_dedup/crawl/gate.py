@@ -17,7 +17,7 @@ from scrapy.utils.misc import load_object
 from crawler_dedup.config import Config
 from crawler_dedup.config.settings import DOMAIN, GLOBAL, LANGUAGE, Action, default_scope, scope_of
 from crawler_dedup.errors import ConfigError
-from crawler_dedup.signedpage import clean_identifier, escape_surrogates
+from crawler_dedup.urls import escape_surrogates, hash_page_key, identifier_without_credentials
 from crawler_dedup.worker.messages import Checked, CheckPage
 
 if TYPE_CHECKING:
@@ -40,18 +40,22 @@ class Question:
         job: what a worker gets. Its alias is the key of the address that redirected to the page; without a scope, the page
             is compared in that of its language, which is known once it is signed.
         body: the body of the page.
-        address: the key of the requested page: of the first address, if there were redirections.
+        page: a hash of its key and scope.
+        address: a hash of the key of the requested page: of the first address, if there were redirections.
         asks_again: whether the callback of the page has asked for it again.
         action: what happens to a duplicate.
         checked: the first answer of a worker, with the signed page.
+        waited: seconds until its signing began.
     """
 
     job: CheckPage
     body: bytes | memoryview
-    address: str
+    page: bytes
+    address: bytes
     asks_again: bool
     action: str
     checked: Checked | None = None
+    waited: float = 0.0
 
 
 class Gate:
@@ -117,8 +121,8 @@ class Gate:
         alias = fingerprint_of(Request(first), self._crawler) if first else ""
         asks_again = request.meta.get(META_REPEATED, "") in {key, alias} - {""}
         if given := request.meta.get("dedup_key"):
-            key, alias = clean_identifier(str(given)), ""
-        encoding, scope = declared_encoding(response), scope and clean_identifier(scope)
+            key, alias = identifier_without_credentials(str(given)), ""
+        encoding, scope = declared_encoding(response), scope and identifier_without_credentials(scope)
         job = CheckPage(
             escape_surrogates(response.url),
             encoding,
@@ -127,9 +131,11 @@ class Gate:
             alias,
             is_dry=self._config.action == action == "mark",
             links_followed=action == "follow",
+            size=len(response.body),
         )
         body = memoryview(response.body)[: self._config.max_bytes + 1]  # a larger page is refused without the rest
-        return Question(job, body, alias or key, asks_again, action)
+        page, address = hash_page_key(scope or "", key), hash_page_key("", alias or key)
+        return Question(job, body, page, address, asks_again, action)
 
 
 def fingerprint_of(request: Request, crawler: Crawler) -> str:

@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext, suppress
 from functools import cache, partial
+from typing import Any, TypeVar
 
 from crawler_dedup.config import Config
 from crawler_dedup.crawl.workerprocess import Received
@@ -15,8 +16,9 @@ from crawler_dedup.signing.extractors import extract_text
 from crawler_dedup.signing.signer import Signer
 from crawler_dedup.system.threads import run_in_own_thread
 from crawler_dedup.worker import messages
-from crawler_dedup.worker.preview import TextMaker
-from crawler_dedup.worker.worker import open_worker
+from crawler_dedup.worker.worker import TextMaker, open_worker
+
+_T = TypeVar("_T")
 
 
 class _NoLimits:
@@ -101,14 +103,16 @@ class LocalWorker:
             self._worker.close()
 
 
-async def make_text(job: messages.ExtractText | messages.MakeOwnText, body: bytes, seconds: float) -> OwnText | str:
+async def make_text(job: messages.Job[_T], body: bytes, seconds: float) -> _T:
     """Make a text in a thread of this process. Raises :class:`TimeoutError` if it takes longer than *seconds*."""
-    return await asyncio.wait_for(run_in_own_thread(_make_text, job, body), seconds)
+    text: _T = await asyncio.wait_for(run_in_own_thread(_make_text, job, body), seconds)
+    return text
 
 
-def _make_text(job: messages.ExtractText | messages.MakeOwnText, body: bytes) -> OwnText | str:
+def _make_text(job: messages.Job[Any], body: bytes) -> Any:
     if isinstance(job, messages.ExtractText):
         return extract_text(body, job.encoding, whole=job.whole)
+    assert isinstance(job, messages.MakeOwnText)
     return _make_own_text(_default_signer(), body, job.job)
 
 

@@ -11,17 +11,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from crawler_dedup.config import Config
-from crawler_dedup.counting import HeavyHitters
-from crawler_dedup.crawl.gate import JOURNAL_REASONS, SKIP_REASONS, find_cause
+from crawler_dedup.crawl.counting import DuplicateCounts
+from crawler_dedup.crawl.formcounts import COMPARED, FormCounts, FormUse
+from crawler_dedup.crawl.gate import JOURNAL_REASONS, SKIP_REASONS, Question, find_cause
 from crawler_dedup.crawl.requests import describe_request
-from crawler_dedup.crawl.suspicions import COMPARED, FormUse, Use
 from crawler_dedup.decision import Decision, Verdict
 from crawler_dedup.journal.entry import Event, entry_of, form_of, index_emptied, run_started
-from crawler_dedup.journal.writer import JournalWriter, journal_path
+from crawler_dedup.journal.paths import journal_path
+from crawler_dedup.journal.writer import JournalWriter
 from crawler_dedup.signedpage import SignedPage
 from crawler_dedup.system.logs import LogThrottle, logger_without_credentials
-from crawler_dedup.urls import host_of
-from crawler_dedup.worker.messages import LogLine, Ready
+from crawler_dedup.worker.messages import Checked, LogLine, Ready
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -31,11 +31,6 @@ logger = logger_without_credentials("crawler_dedup.middleware")
 
 
 _COUNTS = ("checked", "kept", "dropped", "marked", "unchanged", "changed", "unchecked")
-COUNTED_HOSTS = 1000
-"""Number of hosts with a counter. Up to this number, the counts are exact."""
-_SHOWN_HOSTS = 50
-"""Maximum number of hosts in the statistics."""
-_MAX_HOST_CHARS = 100
 _STATISTIC = {
     Verdict.NEW: "kept",
     Verdict.UNCHANGED: "unchanged",
@@ -64,11 +59,10 @@ class Monitor:
         self._config = config
         self._throttle = LogThrottle()
         self._journal: JournalWriter | None = None
-        self._hosts = {
-            outcome: HeavyHitters[str, None](COUNTED_HOSTS, lambda: None) for outcome in ("dropped", "marked")
-        }
+        self._duplicates = DuplicateCounts()
         self._shown_hosts: set[str] = set()
-        self._forms: list[tuple[FormUse, Decision, SignedPage]] = []
+        self._forms = FormCounts()
+        self._reported_forms: list[tuple[FormUse, Decision, SignedPage]] = []
         self._last_summary = time.monotonic(), 0
         self._made = datetime.now(UTC)
         self._warned: set[str] = set()
@@ -113,7 +107,7 @@ class Monitor:
         """Write the forms and the waiting lines, in a few seconds at most."""
         if self._journal is None:
             return
-        for form, decision, page in self._forms:  # only now are their paths and numbers final
+        for form, decision, page in self._reported_forms:  # only now are their paths and numbers final
             entry = form_of(form.path, form.count, decision, page, run=self._run, spider=self._spider)
             self._journal.write(entry)
         await asyncio.to_thread(self._journal.close)
@@ -146,7 +140,7 @@ class Monitor:
     def report_decision(
         self,
         decision: Decision,
-        page: SignedPage | None,
+        question: Question | None,
         request: Request,
         *,
         drops: bool,
@@ -156,27 +150,30 @@ class Monitor:
         """Report a decision about the response to *request*.
 
         Args:
+            question: what the index was asked; ``None``: an error has prevented that.
             drops: whether the page is dropped because of it.
             follows: whether the links of a page that is dropped are followed.
             repeats: whether this crawl has handled the page before.
         """
-        if decision.verdict in _EVENTS:
-            self._record(_EVENTS[decision.verdict][drops], decision, page, request)
+        page = question.checked.page if question and question.checked else None
+        is_unchecked = decision.verdict is Verdict.UNCHECKED
         self.count("checked")
+        if decision.reason:
+            self.count(f"unchecked/{decision.reason.replace(' ', '_')}" if is_unchecked else "overrides")
+        if decision.reason not in ("", "error"):
+            self.log_throttled(decision.reason if is_unchecked else "override", logging.INFO, "%s", decision)
+        if question and question.checked:
+            self._signed += 1
+            self._signing_waits += question.waited
+            self._longest_signing_wait = max(self._longest_signing_wait, question.waited)
+            if decision.verdict is Verdict.NEW or question.checked.page.unsigned:
+                self._count_forms(decision, question.checked)
         if decision.verdict is Verdict.DUPLICATE:
-            assert decision.match is not None
-            if decision.match.distance is not None:
-                self.count(f"distance/{decision.match.distance}")
-            self.count("dropped" if drops else "marked")
-            if host := host_label(decision.url):
-                self._hosts["dropped" if drops else "marked"].add(host)
+            self._count_duplicate(decision, drops=drops)
         else:
             self.count(_STATISTIC[decision.verdict])
             if drops:
                 self.count("unchanged_dropped")
-        is_unchecked = decision.verdict is Verdict.UNCHECKED
-        if decision.reason:
-            self.count(f"unchecked/{decision.reason.replace(' ', '_')}" if is_unchecked else "overrides")
         if drops and page is not None:
             self.count("bytes_dropped", page.size)
             self.count("links_followed" if follows else "links_dropped", page.link_count)
@@ -190,8 +187,8 @@ class Monitor:
                     decision.url,
                     decision,
                 )
-        if decision.reason not in ("", "error"):
-            self.log_throttled(decision.reason if is_unchecked else "override", logging.INFO, "%s", decision)
+        if decision.verdict in _EVENTS:
+            self._record(_EVENTS[decision.verdict][drops], decision, page, request)
 
     def report_claim_end(self, decision: Decision, *, settled: bool) -> None:
         """Report that the page of *decision*, which had passed, was settled or released."""
@@ -202,22 +199,30 @@ class Monitor:
         if decision.claim:
             self.count(f"handled/{'settled' if settled else 'released'}")
 
-    def report_overused_page(self, decision: Decision, page: Use) -> None:
-        """Report that the kept page of *decision*, a duplicate, represents suspiciously many pages."""
-        self._record("watchdog", decision, None)
-        self.count("watchdog")
-        self.log(
-            logging.WARNING,
-            "%d pages of one site are duplicates of %s, such as %s. If that is an error page or an empty form, "
-            "`crawler-dedup forget --url` removes it, and lists the pages to crawl again",
-            page.count,
-            decision.duplicate_of,
-            ", ".join(page.examples),
-        )
+    def _count_duplicate(self, decision: Decision, *, drops: bool) -> None:
+        """Count a duplicate; warn if its kept page represents suspiciously many pages."""
+        assert decision.match is not None
+        if decision.match.distance is not None:
+            self.count(f"distance/{decision.match.distance}")
+        self.count("dropped" if drops else "marked")
+        if page := self._duplicates.add(decision, drops=drops):
+            self._record("watchdog", decision, None)
+            self.count("watchdog")
+            self.log(
+                logging.WARNING,
+                "%d pages of one site are duplicates of %s, such as %s. If that is an error page or an empty form, "
+                "`crawler-dedup forget --url` removes it, and lists the pages to crawl again",
+                page.count,
+                decision.duplicate_of,
+                ", ".join(page.examples),
+            )
 
-    def report_form(self, form: FormUse, decision: Decision, page: SignedPage) -> None:
-        """Warn of many passed pages with one form, the latest of which is *page* (:mod:`crawler_dedup.crawl.suspicions`)."""
-        self._forms.append((form, decision, page))
+    def _count_forms(self, decision: Decision, checked: Checked) -> None:
+        """Count the forms of a page that passes; warn if many pages have one of them."""
+        form = self._forms.add(checked.page.url, checked.forms)
+        if form is None:
+            return
+        self._reported_forms.append((form, decision, checked.page))
         self.count("forms")
         self.log(
             logging.WARNING,
@@ -265,12 +270,6 @@ class Monitor:
         """Log a line of a worker, as from its logger."""
         logging.getLogger(line.logger).log(line.level, "%s", line.text, extra={"spider": self._crawler.spider})
 
-    def add_signing_wait(self, waited: float) -> None:
-        """Count a page that was signed after it had *waited* some seconds for a worker."""
-        self._signed += 1
-        self._signing_waits += waited
-        self._longest_signing_wait = max(self._longest_signing_wait, waited)
-
     def log_summary(self, size: str) -> None:
         """Log the counts and the *size* of the index, and bring the statistics by host up to date."""
         self._show_hosts()
@@ -305,19 +304,9 @@ class Monitor:
     def _show_hosts(self) -> None:
         """Write the statistics of the hosts with most duplicates, and remove those of other hosts."""
         stats = self._crawler.stats
-        shown = {
-            f"dedup/{outcome}_by_host/{host}": count
-            for outcome, hosts in self._hosts.items()
-            for host, count, _ in hosts.top(_SHOWN_HOSTS)
-        }
+        shown = {f"dedup/{name}": count for name, count in self._duplicates.by_host().items()}
         if outdated := self._shown_hosts - shown.keys():
             stats.set_stats({name: value for name, value in stats.get_stats().items() if name not in outdated})
         for name, count in shown.items():
             stats.set_value(name, count)
         self._shown_hosts = set(shown)
-
-
-def host_label(url: str) -> str:
-    """Return the host of *url* to show: without user name and password, printable, and only the end of a long host."""
-    shown = "".join(character if character.isprintable() else "?" for character in host_of(url))
-    return shown if len(shown) <= _MAX_HOST_CHARS else "…" + shown[1 - _MAX_HOST_CHARS :]

@@ -11,15 +11,14 @@ from scrapy.utils.spider import DefaultSpider
 
 from crawler_dedup.config import Config
 from crawler_dedup.crawl.checker import CheckedResponse, is_unwanted
+from crawler_dedup.crawl.configuration import data_directory
 from crawler_dedup.crawl.gate import Gate
 from crawler_dedup.crawl.monitor import Monitor
 from crawler_dedup.crawl.serveroutages import Outages
-from crawler_dedup.crawl.startup import data_directory
 from crawler_dedup.crawl.workerprocess import discard_ahead
 from crawler_dedup.crawl.workers import Workers
 from crawler_dedup.decision import BEING_HANDLED, Decision, Verdict
 from crawler_dedup.system.logs import logger_without_credentials
-from crawler_dedup.worker.messages import Checked
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -53,7 +52,7 @@ class Preview:
                     self._log(logging.INFO, "a crawl would not check %s (%s)", response, reason)
                 return None
             question = self._gate.ask_about(request, response)
-            checked = await self._workers.ask(question.job, Checked, question.body)
+            checked = await self._workers.ask(question.job, question.body)
             assert isinstance(checked.decision, Decision)  # a preview that fails has no answer
             decision = checked.decision
             self._report(decision, question.action if is_unwanted(decision, response, self._config) else "")

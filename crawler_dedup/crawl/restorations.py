@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Mapping
 from inspect import ismethod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -52,7 +51,7 @@ class Restorations:
         self._monitor = monitor
         self._run = workers.run
         self._spider = crawler.spider.name if crawler.spider else ""
-        self._waiting: Mapping[str, DroppedRequest] = {}
+        self._waiting: dict[str, DroppedRequest] = {}
         # By the fingerprints of the requests for restored pages what is recorded of them; None: it is in a WARC file.
         self._requested: dict[str, DroppedRequest | None] = {}
         self._failures: dict[str, int] = {}  # by address of the pages that were requested; 0: restored
@@ -63,7 +62,7 @@ class Restorations:
     async def request_pages(self) -> None:
         """Schedule requests for the restored pages, before those with which the spider starts."""
         try:
-            self._waiting = await self._workers.ask(ListRestorations(self._spider), dict)
+            self._waiting = await self._workers.ask(ListRestorations(self._spider))
             await run_in_own_thread(self._find_stored)
         except Exception as error:
             self._monitor.log(logging.WARNING, "Restored pages cannot be requested in this crawl: %s", error)
@@ -182,7 +181,7 @@ class Restorations:
     async def keep_redirected(self, request: Request, response: Response) -> None:
         """If a restored page has redirected, add an override for its new address: no page represents it there."""
         if without_credentials(response.url) != request.meta[META_RESTORED][0]:
-            await self._workers.ask(KeepAddress(response.url), bool)
+            await self._workers.ask(KeepAddress(response.url))
 
     def record_response(self, request: Request, response: Response, decision: Decision | None) -> None:
         """Record the outcome of a restored page: with a claim, it is restored when that is settled; without, when it passes.
@@ -214,7 +213,7 @@ class Restorations:
         requests = {url: self._waiting[url] for url in self._waiting.keys() & self._failures.keys()}
         job = EndRestorations(self._spider, requests, self._failures, _MAX_FAILURES)
         try:
-            given_up = await self._workers.ask(job, dict)
+            given_up = await self._workers.ask(job)
         except (DedupError, TimeoutError) as error:
             message = "What became of restored pages cannot be written; the next crawl requests them again: %s"
             self._monitor.log(logging.WARNING, message, error)

@@ -14,6 +14,7 @@ from scrapy import Request, signals
 from crawler_dedup.config import Config
 from crawler_dedup.crawl.claims import Claims, release_claimed
 from crawler_dedup.crawl.compat import create_looping_call
+from crawler_dedup.crawl.configuration import data_directory, find_journal_directory, find_warc_directory
 from crawler_dedup.crawl.feeds import FeedWatch
 from crawler_dedup.crawl.gate import declared_encoding
 from crawler_dedup.crawl.monitor import Monitor
@@ -21,12 +22,11 @@ from crawler_dedup.crawl.repetitions import Repetitions
 from crawler_dedup.crawl.restorations import Restorations
 from crawler_dedup.crawl.serveroutages import Outages
 from crawler_dedup.crawl.signals import near_duplicate_dropped
-from crawler_dedup.crawl.startup import data_directory, find_journal_directory, find_warc_directory
 from crawler_dedup.crawl.workerprocess import discard_ahead
 from crawler_dedup.crawl.workers import Workers
 from crawler_dedup.decision import Decision
 from crawler_dedup.errors import DedupError, IndexGone, IndexUnusable
-from crawler_dedup.worker.messages import Figures, Measure
+from crawler_dedup.worker.messages import Measure
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -99,7 +99,7 @@ class Session:
     async def _log_summary(self) -> None:
         try:
             async with asyncio.timeout(_END_TIMEOUT):
-                figures = await self.workers.ask(Measure(), Figures)
+                figures = await self.workers.ask(Measure())
         except (DedupError, OSError, TimeoutError):
             self.monitor.log_summary("the index cannot be read")
         else:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import signal
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from crawler_dedup.crawl import workerprocess
 from crawler_dedup.errors import DedupError, IndexUnusable
@@ -20,6 +22,8 @@ NOT_IN_TIME = "not signed in time"
 DIED = "the worker died"
 PAUSED = "workers die too often"
 ENDED = "the workers have ended"
+TRIED_AGAIN, UNCHECKED = "tried again", "passes unchecked"
+"""What happens with a page of a process that has died."""
 
 STOPPED_SECONDS = 15.0
 """Seconds without any answer after which a worker that has jobs is replaced if it is stopped."""
@@ -38,9 +42,9 @@ class NotSigned(DedupError):
 class Task:
     """A job that is not answered, with the body of its page, and how many workers have died because of it."""
 
-    job: messages.Job
+    job: messages.AnyJob
     body: bytes | memoryview
-    answer: asyncio.Future[messages.Result]
+    answer: asyncio.Future[Any]
     deaths: int = 0
 
     @property
@@ -133,7 +137,7 @@ class SupervisedWorker:
         """Start a worker, which gets all jobs. While workers die too often, the jobs fail, unless one is *for_end*."""
         assert self._loop is not None
         if self._failure is not None and self._loop.time() < self._opens_again:
-            self._fail_all(workerprocess.error_of(self._failure))
+            self._fail_all(self._failure.to_error())
         while self.tasks and self.child is None:
             self._only_ends = self._workers.is_pausing
             if self._only_ends and not for_end:
@@ -164,11 +168,11 @@ class SupervisedWorker:
             self._workers.monitor.warn("The index cannot be opened: %s", message.message)
             self._failure, self._opens_again = message, self._loop.time() + _REOPEN_SECONDS
             self.end()
-            self._fail_all(workerprocess.error_of(message))
+            self._fail_all(message.to_error())
         elif (task := self.tasks.pop(message.number, None)) is not None:
             result = message.result
             if isinstance(result, messages.Failure):
-                task.fail(workerprocess.error_of(result))
+                task.fail(result.to_error())
             elif not task.answer.done():
                 task.answer.set_result(result)
             elif isinstance(result, messages.Checked):
@@ -208,9 +212,9 @@ class SupervisedWorker:
                 del self.tasks[each]
                 task.fail(NOT_IN_TIME if is_late else DIED)
             if task.url:
-                pages.append((task.url, workerprocess.TRIED_AGAIN if each in self.tasks else workerprocess.UNCHECKED))
+                pages.append((task.url, TRIED_AGAIN if each in self.tasks else UNCHECKED))
         if status != workerprocess.TOO_LATE or not blamed:  # otherwise it is the fault of the page, of which it is said
-            description = workerprocess.describe_death(pid, status, pages)
+            description = describe_death(pid, status, pages)
             self._workers.monitor.log_throttled("worker", logging.WARNING, "%s", description)
             self._workers.count_death()
         self._start_replacement()
@@ -231,3 +235,29 @@ class SupervisedWorker:
             if self._timer is not None:
                 self._timer.cancel()
             self._fail_all(reason)
+
+
+def describe_death(pid: int, status: int | None, pages: Iterable[tuple[str, str]]) -> str:
+    """Say which worker has died, why, and what happens with the pages that it had.
+
+    Args:
+        status: as :meth:`ChildProcess.attach` says.
+        pages: the address of each page, and what happens with it.
+    """
+    if status is None:
+        cause = "no longer answers"
+    elif status >= 0:
+        cause = f"has ended with exit status {status}"
+    else:
+        names = {number.value: number.name for number in signal.Signals}
+        cause = f"was ended by {names.get(-status, f'signal {-status}')}"
+        if status == -signal.SIGKILL:
+            cause += ", probably by the out-of-memory killer of the kernel, because memory was short"
+    addresses: dict[str, list[str]] = {}
+    for address, outcome in pages:
+        addresses.setdefault(outcome, []).append(address)
+    had = [
+        f"{first}{f' and {len(others)} more' * bool(others)} ({outcome})"
+        for outcome, (first, *others) in addresses.items()
+    ]
+    return f"The worker process {pid} {cause}; pages that it had: {', '.join(had) or 'none'}"

@@ -17,8 +17,8 @@ from crawler_dedup.crawl.supervision import DIED, NOT_IN_TIME, NotSigned
 from crawler_dedup.decision import Decision
 from crawler_dedup.errors import IndexMismatch, IndexUnusable
 from crawler_dedup.pagetext import Format, OwnText, OwnTextJob
-from crawler_dedup.signedpage import escape_surrogates
-from crawler_dedup.worker.messages import ExtractText, MakeOwnText
+from crawler_dedup.urls import escape_surrogates
+from crawler_dedup.worker.messages import ExtractText, Job, MakeOwnText
 
 TIMEOUT = Config().timeout
 """Seconds after which :func:`main_text` and :func:`own_text` return the visible text."""
@@ -87,25 +87,23 @@ async def _make_own_text(response: Any, job: OwnTextJob) -> OwnText:
     decision = None if response.request is None else response.request.meta.get(META_DECISION)
     url = escape_surrogates(response.url)
     if not (isinstance(decision, Decision) and decision.key):  # the index has not decided about the page
-        return await _make(response, MakeOwnText(url, None, job), OwnText)
-    return await _make(response, MakeOwnText(url, decision.scope, job, decision.snapshot), OwnText, decision.claim)
+        return await _make(response, MakeOwnText(url, None, job))
+    return await _make(response, MakeOwnText(url, decision.scope, job, decision.snapshot), decision.claim)
 
 
 async def _extract_text(response: Any, *, whole: bool) -> str:
-    return await _make(response, ExtractText(escape_surrogates(response.url), declared_encoding(response), whole), str)
+    return await _make(response, ExtractText(escape_surrogates(response.url), declared_encoding(response), whole))
 
 
-async def _make(response: Any, job: MakeOwnText | ExtractText, kind: type[_T], claim: int = 0) -> _T:
+async def _make(response: Any, job: Job[_T], claim: int = 0) -> _T:
     """Make a text in a worker of the crawl, which has signed the page by this *claim*; without workers in a thread."""
     workers = workers_of(response)
     if workers is not None:
         with suppress(IndexUnusable, IndexMismatch):  # no worker can open the index, which a text does not need
-            return await workers.ask(job, kind, response.body, claim)
+            return await workers.ask(job, response.body, claim)
     from crawler_dedup.crawl.localworker import make_text  # noqa: PLC0415  (loads the whole core)
 
-    text = await make_text(job, response.body, TIMEOUT)
-    assert isinstance(text, kind)
-    return text
+    return await make_text(job, response.body, TIMEOUT)
 
 
 async def shown_text(response: Any) -> str:

@@ -14,7 +14,7 @@ import subprocess
 import sys
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from contextlib import suppress
 from itertools import islice
 from tempfile import TemporaryFile
@@ -23,14 +23,11 @@ from weakref import WeakSet, finalize
 
 import msgspec
 
-from crawler_dedup import errors
 from crawler_dedup.errors import DedupError
 from crawler_dedup.worker.messages import HEAD, Answer, Failure, LogLine, Message, Ready, Start
 
 WORKER = "crawler_dedup.worker.main"
 """The module that workers run."""
-TRIED_AGAIN, UNCHECKED = "tried again", "passes unchecked"
-"""What happens with a page of a process that has died."""
 SILENCE_SECONDS = 60.0
 """Seconds that a process may take to start, or to load a dictionary."""
 TOO_LATE = -getattr(signal, "SIGALRM", 14)
@@ -46,57 +43,6 @@ _decode = msgspec.msgpack.Decoder[Received](Received).decode
 
 class NotStarted(DedupError):
     """A worker does not become ready for its first job."""
-
-
-class SigningError(DedupError):
-    """An exception in a worker that no page of these limits should cause.
-
-    Attributes:
-        name: its class.
-        trace: its traceback.
-    """
-
-    def __init__(self, failure: Failure) -> None:
-        super().__init__(failure.message)
-        self.name, self.trace = failure.error, failure.trace
-
-
-def error_of(failure: Failure) -> Exception:
-    """Return the error that was raised in a worker."""
-    if failure.error == "TimeoutError":
-        return TimeoutError(failure.message)
-    kind = getattr(errors, failure.error, None)
-    if isinstance(kind, type) and issubclass(kind, DedupError):
-        error: DedupError = kind.__new__(kind, failure.message)  # some make their message of other arguments
-        return error
-    return SigningError(failure)
-
-
-def describe_death(pid: int, status: int | None, pages: Iterable[tuple[str, str]]) -> str:
-    """Say which worker has died, why, and what happens with the pages that it had.
-
-    Args:
-        status: its exit status, or the negative number of a signal; ``None``: it had to be killed, as it only closed its
-            socket.
-        pages: the address of each page, and what happens with it.
-    """
-    if status is None:
-        cause = "no longer answers"
-    elif status >= 0:
-        cause = f"has ended with exit status {status}"
-    else:
-        names = {number.value: number.name for number in signal.Signals}
-        cause = f"was ended by {names.get(-status, f'signal {-status}')}"
-        if status == -signal.SIGKILL:
-            cause += ", probably by the out-of-memory killer of the kernel, because memory was short"
-    addresses: dict[str, list[str]] = {}
-    for address, outcome in pages:
-        addresses.setdefault(outcome, []).append(address)
-    had = [
-        f"{first}{f' and {len(others)} more' * bool(others)} ({outcome})"
-        for outcome, (first, *others) in addresses.items()
-    ]
-    return f"The worker process {pid} {cause}; pages that it had: {', '.join(had) or 'none'}"
 
 
 def _pack(message: Start | Message, body_size: int = 0) -> bytes:
@@ -162,7 +108,7 @@ class ChildProcess:
                     self._received += piece
                 answer = _decode(message)
                 if isinstance(answer, Failure):
-                    raise error_of(answer)
+                    raise answer.to_error()
                 if isinstance(answer, Ready):
                     return answer
                 if isinstance(answer, LogLine):
@@ -180,8 +126,8 @@ class ChildProcess:
         Args:
             receive: called with each message of the process.
             end: called when the process has ended by itself, has sent something that is no message, or was ended by
-                :meth:`end_and_report`; with its status, as :func:`describe_death` takes it, and the number of the job that
-                it worked on (0: none).
+                :meth:`end_and_report`; with its exit status, or the negative number of a signal (``None``: it had to be
+                killed, as it only closed its socket), and the number of the job that it worked on (0: none).
         """
         self._receive, self._end = receive, end
         self._loop = asyncio.get_running_loop()

@@ -14,7 +14,7 @@ from collections import deque
 from contextlib import suppress
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, TypeVar, cast
 from weakref import WeakSet, proxy
 
 from crawler_dedup.config import Config
@@ -132,23 +132,24 @@ class Workers:
             self._settings, os.fsencode(self.location), self.run, self._offset, number, os.getpid(), level
         )
 
-    async def ask(self, job: messages.Job, kind: type[_T], body: bytes | memoryview = b"", claim: int = 0) -> _T:
-        """Return the answer to *job*, which is of this *kind*; or raise the exception that has prevented it.
+    def ask(self, job: messages.Job[_T], body: bytes | memoryview = b"", claim: int = 0) -> asyncio.Future[_T]:
+        """Send *job* to a worker. The future gets its result, or the exception that has prevented it.
 
         Args:
             claim: the claim of the page, if it has one; the worker that has made it gets the job.
-        """
-        result = await self._send(job, body, self._worker_of(claim))
-        assert isinstance(result, kind)
-        return result
 
-    def end_claim(self, decision: Decision, *, settled: bool) -> asyncio.Future[messages.Result]:
+        Raises:
+            NotSigned, IndexUnusable: the workers have ended.
+        """
+        return self._send(job, body, self._worker_of(claim))
+
+    def end_claim(self, decision: Decision, *, settled: bool) -> asyncio.Future[bool]:
         """End the claim of *decision* in the worker that has made it, or in the one that has replaced it.
 
         Raises :class:`IndexUnusable`.
         """
         job = messages.EndClaim(decision.scope, decision.key, decision.claim, settled)
-        return self._send(job, b"", self._worker_of(decision.claim))
+        return self.ask(job, claim=decision.claim)
 
     def _worker_of(self, claim: int) -> SupervisedWorker | None:
         """Return the worker that has made *claim*, or that has replaced it; ``None``: any may be asked."""
@@ -163,13 +164,13 @@ class Workers:
             ended.add_done_callback(lambda ended: ended.exception())  # if it fails, the claim ends with the run
 
     def _send(
-        self, job: messages.Job, body: bytes | memoryview = b"", worker: SupervisedWorker | None = None
-    ) -> asyncio.Future[messages.Result]:
+        self, job: messages.Job[_T], body: bytes | memoryview = b"", worker: SupervisedWorker | None = None
+    ) -> asyncio.Future[_T]:
         if not self._supervised:
             raise NotSigned(ENDED) if body else IndexUnusable("The index is closed.")
         worker = worker or min(self._supervised, key=lambda worker: (worker.is_pausing, worker.waiting_bytes))
         self.loop = asyncio.get_running_loop()
-        task = Task(job, body, self.loop.create_future())
+        task = Task(cast("messages.AnyJob", job), body, self.loop.create_future())
         worker.add(next(self._numbers), task)
         return task.answer
 
@@ -207,7 +208,7 @@ class Workers:
                 for worker in self._supervised[1:]:
                     worker.end(ENDED)
                 del self._supervised[1:]
-                await self.ask(messages.Close(finished), bool)
+                await self.ask(messages.Close(finished))
         except (DedupError, TimeoutError) as error:
             reason = str(error) or "no answer in time"
             message = (

@@ -15,8 +15,8 @@ from xxhash import xxh3_64_hexdigest
 
 from crawler_dedup.errors import DedupError
 from crawler_dedup.evaluation.labelled import ANSWERS, Document, LabelledPair, LabelledSet, Share, read_folder
+from crawler_dedup.inspection.journals import Selection
 from crawler_dedup.journal.entry import VERSION, Entry
-from crawler_dedup.journal.reader import Selection
 from crawler_dedup.system.files import open_replacement
 
 Label = Literal[0, 1]

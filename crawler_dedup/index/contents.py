@@ -36,19 +36,17 @@ class Contents(ABC):
         merged_at_once: how many records should be merged at once.
         header: what the index is.
         name: name of the index in messages: its location, without user names and passwords.
-
-    Args:
         frozen: what decisions know about sites, instead of what the index knows; nothing is learned then.
     """
 
     changed_at_once = MAX_CHANGED
     merged_at_once = 1 << 13
 
-    def __init__(self, header: Header, name: object, frozen: FrozenProfiles | None) -> None:
+    def __init__(self, header: Header, name: object) -> None:
         self.header = header
         self.name = str(name)
         self._known = KnownOverrides()
-        self._frozen = frozen
+        self.frozen: FrozenProfiles | None = None
 
     @abstractmethod
     def _submit(self, job: Callable[[Transaction], _T], *, urgent: bool = True, needs: Needs = NO_NEEDS) -> Future[_T]:
@@ -70,7 +68,7 @@ class Contents(ABC):
         """Begin a read transaction, which sees what is stored now."""
 
     def _make_transaction(self, storage: Storage) -> Transaction:
-        return Transaction(storage, self._known, self._frozen)
+        return Transaction(storage, self._known, self.frozen)
 
     def _now(self) -> int:
         """Return the time by the clock of the index, in seconds since 1970."""

@@ -12,14 +12,14 @@ from functools import partial
 import msgspec
 
 from crawler_dedup.decision import Decision
-from crawler_dedup.errors import IndexDamaged, IndexUnusable
+from crawler_dedup.errors import IndexUnusable
 from crawler_dedup.index.contents import Contents
 from crawler_dedup.index.decider import Decider, RunContext
 from crawler_dedup.index.header import other_header_error
 from crawler_dedup.index.limits import MAX_ADDRESS_CHARS, MAX_ALSO_AT
 from crawler_dedup.index.protocols import Filing, Matcher
 from crawler_dedup.index.records import Record
-from crawler_dedup.index.runs import Run, RunEntry
+from crawler_dedup.index.runs import Run, RunEntry, Runs
 from crawler_dedup.index.storage import Needs
 from crawler_dedup.index.transaction import Transaction
 from crawler_dedup.signedpage import SignedPage
@@ -69,12 +69,8 @@ class Index(Contents):
         Raises:
             IndexUnusable: the index is still locked after a few seconds.
         """
-        now = self._now()
-
-        def job(txn: Transaction) -> None:
-            txn.runs.end(context.run, now, has_finished=finished, stored_until=context.stored_until())
-
-        self._write(job, _END_TIMEOUT)
+        end = partial(Runs.end, number=context.run, last=self._now(), has_finished=finished)
+        self._write(lambda txn: end(txn.runs, stored_until=context.stored_until()), _END_TIMEOUT)
 
     def offer(
         self,
@@ -194,7 +190,7 @@ def _end_claim(txn: Transaction, decision: Decision, matcher: Matcher, context: 
 def _add_addresses(txn: Transaction, dropped: Sequence[tuple[SignedPage, str]]) -> None:
     """Add the address of each duplicate to the record of its representative, up to a limit, if that can be read."""
     for kept, url in dropped:
-        with suppress(msgspec.DecodeError, IndexDamaged):
+        with suppress(msgspec.DecodeError):
             recorded = txn.find(kept.scope, kept.key)
             if recorded is None:
                 continue

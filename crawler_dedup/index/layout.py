@@ -48,15 +48,13 @@ SITE_KEY_BYTES = 12
 """Length of the key of a site, in bytes."""
 SNAPSHOT_NUMBER_BYTES = 5
 """Length of the number of a snapshot, in bytes."""
-PAYLOAD_BYTES = 8
-"""Length of a payload in a bucket, in bytes."""
 
 _OF_NAME = 1 << 24
 """The bit of a reference that distinguishes names from signatures: the lowest bit that is stored."""
 
 
 def reference_of_name(name: bytes) -> int:
-    """Return the reference of a page key or alias (:func:`crawler_dedup.signedpage.hash_page_key`)."""
+    """Return the reference of a page key or alias (:func:`crawler_dedup.urls.hash_page_key`)."""
     return int.from_bytes(name[:8], "big") | _OF_NAME
 
 
@@ -106,6 +104,13 @@ def decode_struct(decode: Callable[[bytes | memoryview], _T], content: bytes | m
         return decode(content)
     except (UnicodeDecodeError, RecursionError) as error:
         raise msgspec.DecodeError(str(error)) from error
+
+
+def decode_payloads(content: bytes | memoryview) -> Numbers:
+    """Return the payloads in *content*; raise :class:`msgspec.DecodeError` if a part of one is missing."""
+    if len(content) % 8:
+        raise msgspec.DecodeError(f"a bucket has {len(content)} bytes")
+    return np.frombuffer(content, dtype="<u8")
 
 
 def decode_number(content: bytes | memoryview, size: int) -> int:

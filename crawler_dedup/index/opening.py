@@ -14,7 +14,6 @@ from crawler_dedup.index.lmdb.engine import DATA_FILE, damaged_error
 from crawler_dedup.index.lmdb.index import DirectoryIndex
 from crawler_dedup.index.lmdb.locks import is_run_alive
 from crawler_dedup.index.location import Location, ServerAddress
-from crawler_dedup.index.profiles import FrozenProfiles
 from crawler_dedup.system.extras import require_extra
 
 if TYPE_CHECKING:
@@ -28,7 +27,6 @@ def open_or_create_index(
     *,
     map_size: int = MAP_SIZE,
     fresh: bool = False,
-    frozen: FrozenProfiles | None = None,
 ) -> Index:
     """Open the index of pages at *location*, or create it.
 
@@ -37,15 +35,14 @@ def open_or_create_index(
         libraries: versions that a new header gets; other versions in an existing one are only warned about.
         map_size: largest size of the file, in a directory.
         fresh: empty it first, unless this process has it open already.
-        frozen: what decisions know about sites, instead of what the index knows; nothing is learned then.
 
     Raises:
         IndexMismatch: the header has another *spec*.
         IndexUnusable: it cannot be opened.
     """
     if isinstance(location, ServerAddress):
-        return _server().open(location, spec, libraries, fresh=fresh, frozen=frozen)
-    return DirectoryIndex.open(location, spec, libraries, map_size=map_size, fresh=fresh, frozen=frozen)
+        return _server().open(location, spec, libraries, fresh=fresh)
+    return DirectoryIndex.open(location, spec, libraries, map_size=map_size, fresh=fresh)
 
 
 def open_index(location: Location, spec: Mapping[str, str] | None = None) -> Index:
@@ -78,11 +75,9 @@ def _server() -> type[ServerIndex]:
     return ServerIndex
 
 
-def has_index(location: Location) -> bool:
-    """Return whether there is an index at *location*."""
-    if isinstance(location, ServerAddress):
-        return _server().is_at(location)
-    file = location / DATA_FILE
+def has_index(directory: Path) -> bool:
+    """Return whether there is an index in *directory*."""
+    file = directory / DATA_FILE
     return file.is_file() and file.stat().st_size > 0
 
 
@@ -95,10 +90,14 @@ def require_index(location: Location, journals: Sequence[Path] = ()) -> None:
     Raises:
         IndexDamaged: the file of the index is missing or empty, but there are *journals*.
         IndexMissing: there is no index.
+        IndexMismatch: there is one on a server, in another format.
     """
+    if isinstance(location, ServerAddress):
+        open_index(location).close()
+        return
     if has_index(location):
         return
-    if isinstance(location, Path) and journals:
+    if journals:
         state = "empty" if (location / DATA_FILE).exists() else "missing"
         raise damaged_error(location, f"{DATA_FILE} is {state}, but the journal {journals[-1].name} is beside it")
     raise IndexMissing(f"There is no index in {location}.")

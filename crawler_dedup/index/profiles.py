@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import Annotated, NamedTuple
 
 import msgspec
-from xxhash import xxh3_128_digest, xxh32_digest
+from xxhash import xxh32_digest
 
 from crawler_dedup.index import layout
 from crawler_dedup.index.limits import MAX_SNAPSHOTS
@@ -21,7 +21,7 @@ from crawler_dedup.index.records import name_page
 from crawler_dedup.index.storage import Storage
 from crawler_dedup.signedpage import Count, SignedPage
 from crawler_dedup.system.logs import logger_without_credentials
-from crawler_dedup.urls import site_of
+from crawler_dedup.urls import hash_page_key, site_of
 
 logger = logger_without_credentials(__name__)
 
@@ -69,17 +69,13 @@ class FrozenProfiles:
         """The keys of the known sites."""
         return self._snapshots.keys()
 
-    def __len__(self) -> int:
-        """Return how many sites are known."""
-        return len(self._snapshots)
-
 
 class ProfileCheck:
     """Logs a warning if frozen profiles know the site of none of the pages: they were probably made in another scope."""
 
     def __init__(self, profiles: FrozenProfiles) -> None:
         self._profiles = profiles
-        self._is_done = not len(profiles)
+        self._is_done = not profiles.keys
         self._count = 0
         self._scope = ""
 
@@ -133,20 +129,12 @@ class StoredSite(msgspec.Struct, frozen=True, array_like=True):
         msgspec.Meta(max_length=MAX_SNAPSHOTS),
     ]
 
-    @property
-    def size(self) -> int:
-        """Approximate size in bytes."""
-        return 100 + len(self.counts) + sum(len(content) for _, content in self.snapshots)
-
 
 @lru_cache(maxsize=_REMEMBERED)
 def site_key(scope: str, url: str) -> bytes:
     """Return a 96-bit hash of a scope and the site of an address; ``b""`` if the address has no host."""
     site = site_of(url)
-    if not site:
-        return b""
-    name = f"{len(scope)}:{scope}{site}"  # the length distinguishes ("a", "bc") and ("ab", "c")
-    return xxh3_128_digest(name.encode("utf-8", "replace"))[: layout.SITE_KEY_BYTES]
+    return hash_page_key(scope, site) if site else b""
 
 
 _DIGEST_BYTES = 4

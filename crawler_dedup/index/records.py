@@ -12,7 +12,8 @@ from xxhash import xxh32_intdigest
 
 from crawler_dedup.index.layout import decode_struct
 from crawler_dedup.index.limits import MAX_ALIASES, MAX_ALSO_AT, MAX_BATCH_BYTES
-from crawler_dedup.signedpage import NAME_BYTES, Count, SignedPage, hash_page_key, is_well_formed
+from crawler_dedup.signedpage import Count, SignedPage, is_well_formed
+from crawler_dedup.urls import NAME_BYTES, hash_page_key
 
 KEY_BYTES = 12
 """Length of the key of a kept page, in bytes."""

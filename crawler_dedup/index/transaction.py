@@ -198,16 +198,6 @@ class Transaction:
             if record is not None:
                 yield number, record
 
-    def find_filed(self, scope: int, signature: int) -> list[int]:
-        """Return the numbers of the records that can be read and are filed under *signature*, ascending."""
-        filed = []
-        for number in self.numbers_at(layout.reference_of_signature(scope, signature)):
-            with suppress(msgspec.DecodeError):
-                record = self.get(number)
-                if record is not None and is_under(record, scope, signature):
-                    filed.append(number)
-        return filed
-
     def numbers_at(self, reference: int) -> list[int]:
         """Return the numbers to which *reference* leads, ascending, perhaps with numbers of other references."""
         key, first = layout.reference_entry(reference, 0)
@@ -234,7 +224,11 @@ class Transaction:
         version = b"" if stored is None else bytes(stored)
         version_known, overrides = self._known.latest  # replaced in one step
         if version_known != version:
-            overrides = Overrides(map(_require_readable, self._read_overrides()))
+            contents = list(self._read_overrides())
+            readable = [override for override in contents if override is not None]
+            if len(readable) < len(contents):
+                raise msgspec.DecodeError("an override cannot be read")
+            overrides = Overrides(readable)
             self._known.latest = version, overrides
         return overrides
 
@@ -282,12 +276,6 @@ class Transaction:
         self._storage.delete(layout.OVERRIDES, override.name)
         self._storage.write(layout.OVERRIDES, OVERRIDES_VERSION, os.urandom(_VERSION_BYTES))
         return True
-
-
-def _require_readable(override: Override | None) -> Override:
-    if override is None:
-        raise msgspec.DecodeError("an override cannot be read")
-    return override
 
 
 def number_name(number: int) -> bytes:

@@ -15,8 +15,8 @@ from crawler_dedup.inspection.inspectedpage import (
     InspectedPage,
     inspect_page,
 )
+from crawler_dedup.inspection.journals import Journals
 from crawler_dedup.inspection.journaltable import IS_DUPLICATE, JournalTable, number_of
-from crawler_dedup.journal.reader import Journals
 from crawler_dedup.rules.matcher import RuleMatcher
 from crawler_dedup.rules.pair import Pair
 from crawler_dedup.rules.sites import UNKNOWN_SITE, SiteProfile, decode_profile, trim

@@ -10,9 +10,9 @@ from urllib.parse import unquote
 
 from crawler_dedup.index.index import Index
 from crawler_dedup.inspection.difference import split_lines
+from crawler_dedup.inspection.journals import RunPeriod, RunPeriods, Selection, read_entries
 from crawler_dedup.inspection.journaltable import IS_DUPLICATE, IS_KEPT, IS_OUTDATED, JournalTable, number_of
 from crawler_dedup.journal.entry import Entry
-from crawler_dedup.journal.reader import RunPeriod, RunPeriods, Selection, read_entries
 from crawler_dedup.rules.table import SAME_BYTES
 from crawler_dedup.signing.text import unpack_text
 

@@ -12,9 +12,9 @@ from crawler_dedup.index.index import Index
 from crawler_dedup.index.overrides import Override
 from crawler_dedup.index.records import Record
 from crawler_dedup.inspection.comparison import PairSites, find_sites_then
+from crawler_dedup.inspection.journals import RunPeriods, ScopedUrl, read_entries
 from crawler_dedup.inspection.journaltable import IS_DUPLICATE, JournalTable, number_of
 from crawler_dedup.journal.entry import Entry
-from crawler_dedup.journal.reader import RunPeriods, ScopedUrl, read_entries
 from crawler_dedup.urls import without_credentials
 
 _MAX_ENTRIES = 20

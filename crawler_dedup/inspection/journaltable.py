@@ -18,10 +18,10 @@ from xxhash import xxh3_64_intdigest
 from crawler_dedup.errors import DedupError
 from crawler_dedup.index.index import Index
 from crawler_dedup.index.records import Record
+from crawler_dedup.inspection.journals import Journals, RunPeriods, is_of_host, read_entries, read_lines
 from crawler_dedup.journal.entry import DUPLICATES, OUTCOMES, Entry
-from crawler_dedup.journal.reader import Journals, RunPeriods, read_entries, read_lines
 from crawler_dedup.system.callbacks import Advance, Start, ignore_progress
-from crawler_dedup.urls import host_of, is_of_host
+from crawler_dedup.urls import host_of
 
 _OF_ENTRIES = (
     *("event", "run", "spider", "scope", "url", "duplicate_of", "rule", "time", "seconds"),

@@ -45,14 +45,6 @@ _CLEAN: dict[str, Callable[[str], str]] = {
 }
 
 
-class UnknownVersion(Exception):
-    """An entry was written by a version of this package whose schema this one does not read."""
-
-    def __init__(self, version: int) -> None:
-        super().__init__(version)
-        self.version = version
-
-
 class Entry(msgspec.Struct, frozen=True):
     """What happened to one page, or that a run has started.
 
@@ -128,41 +120,6 @@ class Entry(msgspec.Struct, frozen=True):
     def is_duplicate(self) -> bool:
         """Whether another page represents this page, which was dropped, or marked and passed."""
         return self.event in DUPLICATES
-
-
-class _Versioned(msgspec.Struct):
-    version: int = VERSION
-
-
-Content = bytes | msgspec.Raw
-"""A line of a journal."""
-_DAMAGED = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
-_decode_entry = msgspec.json.Decoder(Entry).decode
-_decode_version = msgspec.json.Decoder(_Versioned).decode
-
-
-def decode_entry(line: Content) -> Entry | None:
-    """Read a line of a journal; ``None`` if it was cut off or is no entry.
-
-    Raises:
-        UnknownVersion: another version of this package has written it.
-    """
-    try:
-        decoded = _decode_entry(line)
-        version = decoded.version
-    except _DAMAGED:
-        decoded, version = None, _version_of(line)
-    if version != VERSION:
-        raise UnknownVersion(version)
-    return decoded
-
-
-def _version_of(line: Content) -> int:
-    """Return the version of a line that cannot be decoded; :data:`VERSION` if it is no entry of any version."""
-    try:
-        return _decode_version(line).version
-    except _DAMAGED:
-        return VERSION
 
 
 def entry_of(

@@ -10,8 +10,8 @@ from typing import Any
 
 from crawler_dedup.errors import DedupError
 from crawler_dedup.index.index import Index
+from crawler_dedup.inspection.journals import Journals
 from crawler_dedup.inspection.journaltable import IS_DUPLICATE, JournalTable
-from crawler_dedup.journal.reader import Journals
 from crawler_dedup.permutedtables import BITS
 from crawler_dedup.report.data import (
     CrossHostDuplicates,

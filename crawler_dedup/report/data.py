@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
-from crawler_dedup.journal.reader import RunPeriod
+from crawler_dedup.inspection.journals import RunPeriod
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 from rich.filesize import decimal
 
-from crawler_dedup.journal.reader import describe_runs, format_period
+from crawler_dedup.inspection.journals import describe_runs, format_period
 from crawler_dedup.permutedtables import BITS
 from crawler_dedup.report.data import ReportData
 

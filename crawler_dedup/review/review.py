@@ -26,8 +26,8 @@ from crawler_dedup.inspection.difference import Aligned, Omission, compare_lines
 from crawler_dedup.inspection.dropped import StoredPages, id_of, restore
 from crawler_dedup.inspection.droptable import Drop, DropTable, Search
 from crawler_dedup.inspection.fetching import as_fetched, fetch_page
+from crawler_dedup.inspection.journals import Journals, Selection
 from crawler_dedup.journal.entry import DUPLICATES
-from crawler_dedup.journal.reader import Journals, Selection
 from crawler_dedup.signing import parsing
 from crawler_dedup.signing.outline import read_outline
 from crawler_dedup.signing.signer import Signer, config_from_spec

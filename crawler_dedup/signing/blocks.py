@@ -113,28 +113,29 @@ def pack_blocks(
     longest_name = 2 * len(plain_title) + 2  # it may have its words twice
     title_units = split_units(plain_title)
     names = {letters_of(plain_title), *split_title(title)} - {""}
-    beginnings = frozenset(name[0] for name in names)
+    edges = frozenset(name[at] for name in names for at in (0, -1))
     blocks, of_main = split_into_lines(page.blocks), frozenset(map(id, split_into_lines(main.blocks)))
     joined = find_joined(blocks)
-    lines = [*read_lines(blocks)]
-    rows = _Rows([line.hash for _, block, line in lines if not line.numbers and _is_entry(block, line)])
+    lines = [(block, line, _is_entry(block, line)) for _, block, line in read_lines(blocks)]
+    rows = _Rows([line.hash for _, line, is_entry in lines if is_entry and not line.numbers])
     headings: list[tuple[str, bool]] = []
     main_texts: list[str] = []
-    for _, block, line in lines:
+    for block, line, is_entry in lines:
         plain = line.plain
-        traits = _ENTRY if _is_entry(block, line) else 0
-        is_main = id(block) in of_main
+        traits = _ENTRY if is_entry else 0
         if block.level:
-            headings.append((letters_of(plain), bool(traits)))
+            headings.append((letters_of(plain), is_entry))
             traits |= _HEADING
-        if is_main:
+        if id(block) in of_main:
             if traits != _ENTRY | _HEADING:
                 main_texts.append(plain)
             traits |= _MAIN
         if line.numbers:
             traits |= _NUMBER
-        may_be_name = block.level or plain[:1] in beginnings or not plain[:1].isalnum()  # false for most blocks
-        if may_be_name and len(plain) <= longest_name:
+        first, last = plain[:1], plain[-1:]
+        if len(plain) <= longest_name and (
+            block.level or ((first in edges or not first.isalnum()) and (last in edges or not last.isalnum()))
+        ):
             traits |= _NAME * _is_name(plain, plain_title, names, title_units if block.level else [])
         if block.shown != block.text:
             traits |= _HIDDEN

@@ -7,7 +7,7 @@ import re
 import numpy as np
 from numpy.typing import NDArray
 
-from crawler_dedup.signing.tables import simplified_forms
+from crawler_dedup.signing.wordtables import simplified_forms
 
 HAN_RANGES = "\u3005\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003347f"
 UNSPACED_RANGES = "\u3041-\u30ff\u31f0-\u31ff\u0e01-\u0eff\u0f00-\u0fff\u1000-\u109f\u1780-\u17ff"

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import date
 from itertools import groupby
 
-from crawler_dedup.signing.tables import read_date_names
+from crawler_dedup.signing.wordtables import read_date_names
 
 
 @dataclass(frozen=True)

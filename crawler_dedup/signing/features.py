@@ -22,7 +22,7 @@ from crawler_dedup.errors import BeyondLimits
 from crawler_dedup.signing import characters
 from crawler_dedup.signing.limits import MAX_CHARS
 from crawler_dedup.signing.segmentation import CutHan, character_bigrams
-from crawler_dedup.signing.tables import stop_words
+from crawler_dedup.signing.wordtables import stop_words
 
 # Words of ASCII, which are matched in three quarters of the time, and all others.
 _WORD = rf"(?:[a-z0-9_]++(?![^\0-\x7f])|{characters.LETTER}+(?:[{characters.MARKS_RANGES}]+(?:{characters.LETTER}+)?)*)"

@@ -23,7 +23,7 @@ from crawler_dedup.signing.blocks import read_rows
 from crawler_dedup.signing.dates import any_of
 from crawler_dedup.signing.maintext import read_page
 from crawler_dedup.signing.signer import Signer
-from crawler_dedup.signing.tables import read_patterns
+from crawler_dedup.signing.wordtables import read_patterns
 from crawler_dedup.urls import host_of
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from crawler_dedup.signing.characters import code_points
 from crawler_dedup.signing.features import find_unit_positions
-from crawler_dedup.signing.tables import READ_CODES, read_phrases, read_readings
+from crawler_dedup.signing.wordtables import READ_CODES, read_phrases, read_readings
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 NO_INITIAL = 255

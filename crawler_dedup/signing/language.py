@@ -15,7 +15,7 @@ from math import sqrt
 import numpy as np
 
 from crawler_dedup.signing.characters import code_points
-from crawler_dedup.signing.tables import read_stop_words
+from crawler_dedup.signing.wordtables import read_stop_words
 
 UNKNOWN = "?"
 """The language of a text that is in no known language, or too short."""

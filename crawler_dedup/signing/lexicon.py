@@ -25,8 +25,8 @@ from crawler_dedup.hashes import Numbers
 from crawler_dedup.signing.features import Features, normalise, stem_words
 from crawler_dedup.signing.initials import LETTERS, NO_INITIAL, find_initials, initial_of_each
 from crawler_dedup.signing.segmentation import jieba_file
-from crawler_dedup.signing.tables import GENERAL
 from crawler_dedup.signing.text import Text, hash_words
+from crawler_dedup.signing.wordtables import GENERAL
 from crawler_dedup.system.compression import compress, decompress
 from crawler_dedup.system.files import open_replacement
 

@@ -15,7 +15,7 @@ from xxhash import xxh3_64_intdigest
 
 from crawler_dedup.signing.dates import any_of
 from crawler_dedup.signing.features import size_in_letters
-from crawler_dedup.signing.tables import read_patterns
+from crawler_dedup.signing.wordtables import read_patterns
 
 _PUNCTUATION = bytes(set(range(32)) - {10} | {127}) + b" !\"'(),-./:;?@[\\]_`{|}"
 """Control characters, white space and punctuation that are ignored; the signs of C++ and C#, and operators, are not."""

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import accumulate
 from math import inf
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import TYPE_CHECKING, NamedTuple
 from unicodedata import category
 
 from crawler_dedup.signing.dates import find_date
@@ -27,7 +27,7 @@ from crawler_dedup.signing.lines import (
     without_punctuation,
     without_visits,
 )
-from crawler_dedup.signing.tables import read_patterns
+from crawler_dedup.signing.wordtables import read_patterns
 
 if TYPE_CHECKING:
     from crawler_dedup.signing.outline import Outline
@@ -116,11 +116,11 @@ def count_read(blocks: Sequence[Block]) -> int:
 def _lines(blocks: Sequence[Block]) -> list[Line]:
     """Return the lines of the blocks that are read (:func:`count_read`). What follows them is compared as a whole."""
     keys = [(block.text, block.is_preformatted) for block in blocks[: count_read(blocks)]]
-    lines = dict(zip(keys, map(_known.get, keys), strict=True))
-    new = {key: block for key, block in zip(keys, blocks, strict=False) if lines[key] is None}
+    lines = {key: line for key in keys if (line := _known.get(key))}
+    new = {key: block for key, block in zip(keys, blocks, strict=False) if key not in lines}
     read = dict(zip(new, _read_new([*new.values()]), strict=True)) if new else {}
     lines.update(read)
-    of_blocks = cast("list[Line]", [*map(lines.__getitem__, keys)])
+    of_blocks = [*map(lines.__getitem__, keys)]
     check_expansion(sum([len(line.plain) for line in of_blocks]), sum([len(text) for text, _ in keys]))
     short = [(key, line) for key, line in read.items() if max(len(key[0]), len(line.plain)) <= _LONGEST_KNOWN]
     if len(_known) + len(short) > _MOST_KNOWN:
@@ -147,7 +147,7 @@ def _read_new(blocks: Sequence[Block]) -> Iterator[Line]:
         else:
             visible = plain if block.is_preformatted else without_visits(plain)
             lines.append((visible, numbers_in(visible) + cased_units(block.text) if _digits_of(visible) else (), None))
-    written = "\n".join([_ENDS_WITH_MINUS.sub("−", plain) for plain, *_ in lines])
+    written = "\n".join([_ENDS_WITH_MINUS.sub("−", plain) if plain[-1:] == "-" else plain for plain, *_ in lines])
     columns = without_punctuation(written.encode("utf-8", "replace")).split(b"\n")
     for (plain, numbers, around), letters in zip(lines, columns, strict=True):
         # The mark of a heading that was not rendered is left out.

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from contextlib import suppress
-from itertools import islice
 from typing import Any, cast
 
 import numpy as np
@@ -28,10 +27,9 @@ _PIECE = 64 << 10
 _PARSER_DEPTH = 2048
 """Depth of nesting at which libxml2 ends the tree of a page."""
 _ATTRIBUTE_BYTES = 3  # white space and a name: few names have one letter
-_TAG = re.compile(rb"<[a-zA-Z][^>]*")  # up to the first ">", which may be a part of a value
-# A value in quotation marks that contains ">", up to the first one: only such values continue a tag beyond it.
-_BEGINNING_OF_VALUE = re.compile(rb"""=\s*+(?:"[^">]*+>|'[^'>]*+>)""")
-_MOST_VALUES = 64  # for each of them, the end is searched
+_MOST_TRIED, _MOST_PIECES = 4, 32  # ends of tags in a piece, and pieces from one end to the next
+_LEAST_PIECE = 250  # bytes; a smaller one takes as long, and so a very large page would take more than linear time
+_SPACES = 8  # what a quotation mark follows after as many is not looked for
 # Elements without content that some versions of libxml2 take for containers of what follows them.
 _EMPTY = ("bgsound", "embed", "keygen", "wbr")
 _EMPTY_TAG = re.compile(rf"<({'|'.join(_EMPTY)})(?=[\s/>])[^<>]*>".encode(), re.IGNORECASE)
@@ -142,7 +140,8 @@ def check_body(body: bytes, max_bytes: int) -> None:
 
 def check_attributes(body: bytes) -> None:
     """Raise :class:`BeyondLimits` for a page whose elements have so many attributes that building the tree takes long."""
-    if len(body) < _ATTRIBUTE_BYTES * MAX_ATTRIBUTES or not _may_have_many_attributes(body):
+    most = len(body) // _ATTRIBUTE_BYTES
+    if most < MAX_ATTRIBUTES or not (_may_have_many(body, most) and _may_have_many(body, _most_attributes(body))):
         return
     # Without a tree the same parser takes linear time, and it alone knows what is a script or a comment.
     counter = _AttributeCounter()
@@ -155,18 +154,37 @@ def check_attributes(body: bytes) -> None:
         raise BeyondLimits("too many attributes")
 
 
-def _may_have_many_attributes(body: bytes) -> bool:
-    """Return whether the longest tag of *body* may have too many attributes, if all separators of the page are in tags."""
-    total = min(_most_attributes(body), len(body) // _ATTRIBUTE_BYTES)
-    if total <= MAX_ATTRIBUTES:
-        return False
-    values = [value.end() for value in islice(_BEGINNING_OF_VALUE.finditer(body), _MOST_VALUES + 1)]
-    # After such a value, which ends with either mark, the tag goes on up to the next ">".
-    ends = {body.find(mark, end) for end in values for mark in (b'"', b"'")} - {-1}
-    rests = sum([_most_attributes(body[end:].partition(b">")[0]) for end in ends])
-    allowed = MAX_ATTRIBUTES**2 // total - rests
-    long = (tag for tag in _TAG.findall(body) if len(tag) > _ATTRIBUTE_BYTES * allowed)
-    return len(values) > _MOST_VALUES or allowed < 0 or any(_most_attributes(tag) > allowed for tag in long)
+def _may_have_many(body: bytes, total: int) -> bool:
+    """Return whether a tag of *body* may have too many attributes, if there are *total* ones, in tags like it."""
+    allowed = MAX_ATTRIBUTES**2 // total
+    # A tag that ends in a piece has up to half of the allowed attributes there, and the others in pieces before it.
+    piece = _ATTRIBUTE_BYTES * allowed // 2 + 1
+    begin = start = found = 0  # begin: outside of tags; found: attributes from there to start
+    while start < len(body):
+        if end := _find_end(body, begin, start, piece):
+            begin, start, found = end, end, 0
+            continue
+        found += _most_attributes(body[max(0, start - 1) : start + piece])
+        if 2 * found > allowed or piece < _LEAST_PIECE:
+            return True
+        start += piece
+    return False
+
+
+def _find_end(body: bytes, begin: int, start: int, piece: int) -> int:
+    """Return a position in the *piece* from *start* on at which no tag from *begin* on goes on; 0 if none is found."""
+    end = start + piece
+    if body.find(b"<", begin, end) < 0:
+        return end
+    for _ in range(_MOST_TRIED if start - begin < _MOST_PIECES * piece else 0):
+        end = body.rfind(b">", start, end)
+        if end < 0:
+            return 0
+        # It may be a part of a value if the last quotation mark of either kind may begin one.
+        marks = [body.rfind(mark, begin, end) for mark in (b'"', b"'")]
+        if not any(at >= 0 and body[max(0, at - _SPACES) : at].rstrip()[-1:] in b"=" for at in marks):
+            return end + 1
+    return 0
 
 
 def _most_attributes(tag: bytes) -> int:

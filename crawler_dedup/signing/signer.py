@@ -32,9 +32,9 @@ from crawler_dedup.signing.schemes import add_unfiled_options, scheme_of
 from crawler_dedup.signing.schemes.scheme import Scheme
 from crawler_dedup.signing.scriptdata import awaits_script, find_data
 from crawler_dedup.signing.segmentation import CutHan, han_cutter, resolve_tokenizer
-from crawler_dedup.signing.tables import stop_words
 from crawler_dedup.signing.text import Text, pack_text
 from crawler_dedup.signing.titles import split_title
+from crawler_dedup.signing.wordtables import stop_words
 
 BEHAVIOUR = 14
 """Version of everything between bytes and signature. It rises whenever the golden values change."""

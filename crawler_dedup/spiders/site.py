@@ -1,4 +1,4 @@
-"""Crawl sites and yield the text of each page that is kept."""
+"""Crawl sites and yield the text of each page that is not dropped."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ class SiteSpider(scrapy.Spider):
 
     ``urls`` is a file with further addresses, one a line, as ``crawler-dedup forget --export`` writes it. They are crawled
     like any others: a duplicate among them is dropped.
-    Follows the links of kept pages inside the allowed hosts: by default those of the start URLs, and where a start URL
-    redirects to. A page that redirects to another host is yielded too: it represents its copies on the allowed hosts.
+    Follows the links of pages that are not dropped, inside the allowed hosts: by default those of the start URLs, and where
+    a start URL redirects to. A page that redirects to another host is yielded too: it represents its copies on these.
     ``max_pages`` counts the pages that are yielded: dropped ones are fetched, but not counted. ``own_text=text`` or
     ``own_text=markdown`` adds the text of each page without what its site repeats.
     """

@@ -6,9 +6,6 @@ Python has the codec of Zstandard from 3.14 on; a package has the same codec for
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import IO
 
 if sys.version_info >= (3, 14):
     from compression import zstd
@@ -16,9 +13,7 @@ else:
     from backports import zstd
 
 
-__all__ = ["FrameDamaged", "compress", "decompress", "decompress_stream", "zstd"]
-
-_MAX_WINDOW_BITS = 23  # of a stream that is read
+__all__ = ["FrameDamaged", "compress", "decompress", "translate_error", "zstd"]
 
 
 class FrameDamaged(ValueError):
@@ -49,30 +44,14 @@ def decompress(frame: bytes, max_size: int) -> bytes:
         decompressor = zstd.ZstdDecompressor()
         content = decompressor.decompress(frame, size + 1)
     except zstd.ZstdError as error:
-        raise _translated(error) from error
+        raise translate_error(error) from error
     if len(content) != size or not decompressor.eof or decompressor.unused_data:
         raise FrameDamaged("its content is not what its header says")
     return content
 
 
-@contextmanager
-def decompress_stream(file: IO[bytes]) -> Iterator[zstd.ZstdFile]:
-    """Open a stream that reads the content of the frames in *file*. Takes little memory beside what is read.
-
-    Raises:
-        FrameDamaged: a frame is damaged or cut off; raised where it is read.
-        MemoryError: there is not enough memory.
-    """
-    try:
-        with zstd.ZstdFile(file, options={zstd.DecompressionParameter.window_log_max: _MAX_WINDOW_BITS}) as stream:
-            yield stream
-    except zstd.ZstdError as error:
-        raise _translated(error) from error
-    except EOFError as error:
-        raise FrameDamaged("it is cut off") from error
-
-
-def _translated(error: zstd.ZstdError) -> FrameDamaged | MemoryError:
+def translate_error(error: zstd.ZstdError) -> FrameDamaged | MemoryError:
+    """Return the error to raise for an error of the codec."""
     if "Allocation error" in str(error):  # the codec has no other sign
         return MemoryError()
     return FrameDamaged(str(error))

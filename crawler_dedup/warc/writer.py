@@ -16,7 +16,7 @@ from msgspec.structs import asdict
 
 from crawler_dedup.decision import Decision, Verdict
 from crawler_dedup.journal.entry import entry_of
-from crawler_dedup.journal.writer import safe_name
+from crawler_dedup.journal.paths import safe_name
 from crawler_dedup.system.files import make_inheriting_directories, private_opener
 from crawler_dedup.system.logs import LogThrottle, logger_without_credentials
 from crawler_dedup.warc.droppedpage import Drop, DroppedPage, find_files, make_warcinfo, to_warc

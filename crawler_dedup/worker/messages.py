@@ -11,15 +11,18 @@ import traceback
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from struct import Struct
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import msgspec
 
+from crawler_dedup import errors
 from crawler_dedup.config import Config
 from crawler_dedup.decision import Decision, DroppedRequest
+from crawler_dedup.errors import DedupError
 from crawler_dedup.pagetext import OwnText, OwnTextJob
 from crawler_dedup.signedpage import SignedPage
 
+_T = TypeVar("_T")
 _OF_CRAWLS = {"scope", "dir", "index", "journal", "works"}
 SETTINGS = tuple(setting.name for setting in fields(Config) if setting.name not in _OF_CRAWLS)
 """The settings that a worker gets. A scope may be a callable, and comes with each page; a path may not be text."""
@@ -41,6 +44,29 @@ class Failure(msgspec.Struct, array_like=True, frozen=True, tag=True):
         """Describe *error*."""
         trace = "".join(traceback.format_exception(error))
         return cls(type(error).__name__, _escaped(str(error)), _escaped(trace))
+
+    def to_error(self) -> Exception:
+        """Return the exception, or a :class:`SigningError` if no page should cause such a one."""
+        if self.error == "TimeoutError":
+            return TimeoutError(self.message)
+        kind = getattr(errors, self.error, None)
+        if isinstance(kind, type) and issubclass(kind, DedupError):
+            error: DedupError = kind.__new__(kind, self.message)  # some make their message of other arguments
+            return error
+        return SigningError(self)
+
+
+class SigningError(DedupError):
+    """An exception in a worker that no page of these limits should cause.
+
+    Attributes:
+        name: its class.
+        trace: its traceback.
+    """
+
+    def __init__(self, failure: Failure) -> None:
+        super().__init__(failure.message)
+        self.name, self.trace = failure.error, failure.trace
 
 
 def _escaped(text: str) -> str:
@@ -97,8 +123,38 @@ class LogLine(msgspec.Struct, array_like=True, frozen=True, tag=True):
     text: str
 
 
-class CheckPage(msgspec.Struct, array_like=True, frozen=True, tag=True):
-    """Sign a page (:meth:`Signer.sign`), and decide about it (:meth:`Deduplicator.submit`)."""
+class Checked(msgspec.Struct, array_like=True, frozen=True, tag=True):
+    """The result of :class:`CheckPage` and :class:`DecideAgain`.
+
+    Attributes:
+        page: the signed page, with its *forms*.
+        began: when signing began, a time of :func:`time.monotonic`, which all processes of a machine share.
+        decision: the decision; or the exception of the index that has prevented it.
+    """
+
+    page: SignedPage
+    decision: Decision | Failure
+    forms: Sequence[bytes] = ()
+    began: float = 0.0
+
+
+class Figures(msgspec.Struct, array_like=True, frozen=True, tag=True):
+    """Number of pages of the index, and its size on disk in bytes, unless it is on a server."""
+
+    pages: int
+    size: int | None
+
+
+class Job(msgspec.Struct, Generic[_T], array_like=True, frozen=True, tag=True):
+    """What a worker does for a crawl, with the type of its result."""
+
+
+class CheckPage(Job[Checked], frozen=True):
+    """Sign a page (:meth:`Signer.sign`), and decide about it (:meth:`Deduplicator.submit`).
+
+    Attributes:
+        size: bytes of the whole body; the body of the message may be cut off.
+    """
 
     url: str
     encoding: str | None
@@ -107,9 +163,10 @@ class CheckPage(msgspec.Struct, array_like=True, frozen=True, tag=True):
     alias: str = ""
     is_dry: bool = False
     links_followed: bool = False
+    size: int = 0
 
 
-class DecideAgain(msgspec.Struct, array_like=True, frozen=True, tag=True):
+class DecideAgain(Job[Checked], frozen=True):
     """Decide again about a page that was signed."""
 
     page: SignedPage
@@ -117,7 +174,7 @@ class DecideAgain(msgspec.Struct, array_like=True, frozen=True, tag=True):
     is_dry: bool
 
 
-class EndClaim(msgspec.Struct, array_like=True, frozen=True, tag=True):
+class EndClaim(Job[bool], frozen=True):
     """End a claim (:meth:`Deduplicator.end_claim`)."""
 
     scope: str
@@ -126,7 +183,7 @@ class EndClaim(msgspec.Struct, array_like=True, frozen=True, tag=True):
     settled: bool
 
 
-class ExtractText(msgspec.Struct, array_like=True, frozen=True, tag=True):
+class ExtractText(Job[str], frozen=True):
     """Extract the text of the page at an address (:func:`extract_text`)."""
 
     url: str
@@ -134,7 +191,7 @@ class ExtractText(msgspec.Struct, array_like=True, frozen=True, tag=True):
     whole: bool
 
 
-class MakeOwnText(msgspec.Struct, array_like=True, frozen=True, tag=True):
+class MakeOwnText(Job[OwnText], frozen=True):
     """Make the own text of the page at an address, in a scope (``None``: without what its site repeats).
 
     Attributes:
@@ -147,17 +204,17 @@ class MakeOwnText(msgspec.Struct, array_like=True, frozen=True, tag=True):
     snapshot: int = 0
 
 
-class Measure(msgspec.Struct, array_like=True, frozen=True, tag=True):
-    """Return :class:`Figures` of the index."""
+class Measure(Job[Figures], frozen=True):
+    """Measure the index."""
 
 
-class ListRestorations(msgspec.Struct, array_like=True, frozen=True, tag=True):
+class ListRestorations(Job[dict[str, DroppedRequest]], frozen=True):
     """Return the requests of the restored pages that wait for a crawl of a spider, by their addresses."""
 
     spider: str
 
 
-class EndRestorations(msgspec.Struct, array_like=True, frozen=True, tag=True):
+class EndRestorations(Job[dict[str, DroppedRequest]], frozen=True):
     """Remove the restorations of pages that were handled, are gone, or have failed too often; count other failures.
 
     Attributes:
@@ -172,19 +229,19 @@ class EndRestorations(msgspec.Struct, array_like=True, frozen=True, tag=True):
     limit: int
 
 
-class KeepAddress(msgspec.Struct, array_like=True, frozen=True, tag=True):
+class KeepAddress(Job[bool], frozen=True):
     """Add an override by which the page at an address is never a duplicate."""
 
     url: str
 
 
-class Close(msgspec.Struct, array_like=True, frozen=True, tag=True):
+class Close(Job[bool], frozen=True):
     """Finish the jobs, end the run, and close the index. ``finished=None``: the run is not ended, and counts as dead."""
 
     finished: bool | None
 
 
-Job = (
+AnyJob = (
     CheckPage
     | DecideAgain
     | EndClaim
@@ -207,29 +264,7 @@ class Message(msgspec.Struct, array_like=True, frozen=True):
 
     number: int
     stored_until: float | None
-    job: Job
-
-
-class Checked(msgspec.Struct, array_like=True, frozen=True, tag=True):
-    """The answer to :class:`CheckPage` and :class:`DecideAgain`.
-
-    Attributes:
-        page: the signed page, with its *forms*.
-        began: when signing began, a time of :func:`time.monotonic`, which all processes of a machine share.
-        decision: the decision; or the exception of the index that has prevented it.
-    """
-
-    page: SignedPage
-    decision: Decision | Failure
-    forms: Sequence[bytes] = ()
-    began: float = 0.0
-
-
-class Figures(msgspec.Struct, array_like=True, frozen=True, tag=True):
-    """Number of pages of the index, and its size on disk in bytes, unless it is on a server."""
-
-    pages: int
-    size: int | None
+    job: AnyJob
 
 
 Result = Checked | str | OwnText | bool | Figures | dict[str, DroppedRequest] | Failure

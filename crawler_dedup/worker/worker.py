@@ -5,28 +5,29 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from functools import partial
 from itertools import count
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import msgspec
 
 from crawler_dedup.config import Config
-from crawler_dedup.decision import Decision, DroppedRequest, Verdict
+from crawler_dedup.decision import Decision, Verdict
 from crawler_dedup.deduplicator import Deduplicator
 from crawler_dedup.errors import DedupError
-from crawler_dedup.index.index import Index
 from crawler_dedup.index.limits import MAX_KNOWN_SNAPSHOTS
-from crawler_dedup.index.overrides import Override, make_override
+from crawler_dedup.index.overrides import make_override
 from crawler_dedup.index.profiles import site_key
-from crawler_dedup.pagetext import RepeatedBlocks
+from crawler_dedup.pagetext import OwnText, OwnTextJob, RepeatedBlocks
 from crawler_dedup.signedpage import SignedPage
+from crawler_dedup.signing.extractors import extract_text
+from crawler_dedup.signing.forms import CrawlSigner
+from crawler_dedup.signing.signer import Signer
 from crawler_dedup.system.logs import logger_without_credentials
-from crawler_dedup.worker import messages
-from crawler_dedup.worker.preview import Channel, Previewer, TextMaker
+from crawler_dedup.worker import messages, restorations
 
 logger = logger_without_credentials("crawler_dedup.middleware")
 
@@ -38,6 +39,74 @@ _ANSWER_SECONDS = 6.0
 """A page waits for the index for this time or a fifth of ``DEDUP_TIMEOUT``, whichever is longer, but never longer
 than ``DEDUP_TIMEOUT``: most of that time is meant for signing."""
 _TIDYING_PAGES, _TIDYING_PAUSE = 1_000, 0.005
+
+
+class Channel(Protocol):
+    """What a worker needs of its process: the way back to the crawl, and limits for each page."""
+
+    def send(self, message: messages.Answer) -> None:
+        """Send *message*, in any thread."""
+
+    def has_more(self) -> bool:
+        """Return whether a further message has begun to arrive."""
+
+    def limit(self, number: int, seconds: float) -> AbstractContextManager[object]:
+        """Limit the time of a page, which is that of the job of this *number*."""
+
+    def limit_loading(self) -> AbstractContextManager[object]:
+        """Limit the time in which a dictionary is loaded; that of the page goes on afterwards."""
+
+
+class TextMaker:
+    """Makes texts of pages, without an index.
+
+    Attributes:
+        seconds: how long it may work on a page.
+        signer: signs pages.
+        make_own_text: makes the own text of a page.
+    """
+
+    def __init__(self, channel: Channel, signer: Signer, seconds: float) -> None:
+        self._channel = channel
+        self.seconds = seconds
+        self._use(signer)
+
+    @property
+    def ready(self) -> messages.Ready:
+        """What the crawl is told of the index."""
+        return messages.Ready()
+
+    def _use(self, signer: Signer) -> None:
+        self.signer = signer
+        self._crawl_signer = CrawlSigner(signer)
+        self.make_own_text: Callable[[bytes, OwnTextJob], OwnText] = self._make_own_text
+
+    def _make_own_text(self, body: bytes, job: OwnTextJob) -> OwnText:
+        return self._crawl_signer.own_texts.make(body, job)
+
+    def do(self, message: messages.Message, body: bytes) -> None:
+        """Do the job of a message, and send the answer."""
+        try:
+            result = self._do(message.number, message.job, body)
+        except Exception as error:
+            result = messages.Failure.of(error)
+        if result is not None:
+            self._channel.send(messages.Answer(message.number, result))
+
+    def _do(self, number: int, job: messages.AnyJob, body: bytes) -> messages.Result | None:
+        """Return the result of *job*; ``None`` if it is sent later."""
+        with self._channel.limit(number, self.seconds):
+            if isinstance(job, messages.ExtractText):
+                return extract_text(body, job.encoding, whole=job.whole)
+            assert isinstance(job, messages.MakeOwnText)
+            return self.make_own_text(body, job.job)
+
+    def _sign(self, job: messages.CheckPage, body: bytes) -> tuple[SignedPage, Sequence[bytes]]:
+        page, forms = self._crawl_signer.sign(job.url, body, encoding=job.encoding, key=job.key, scope=job.scope)
+        return msgspec.structs.replace(page, links_followed=job.links_followed, size=max(page.size, job.size)), forms
+
+    def close(self) -> None:
+        """Close the index, if it is open; its run then counts as dead unless it was ended."""
 
 
 class _Signed(NamedTuple):
@@ -101,7 +170,7 @@ class Worker(TextMaker):
             self._offer_signed()
 
     def _do(  # noqa: PLR0911  (one return a job)
-        self, number: int, job: messages.Job, body: bytes
+        self, number: int, job: messages.AnyJob, body: bytes
     ) -> messages.Result | None:
         opened = self._deduplicator
         if isinstance(job, messages.CheckPage):
@@ -119,9 +188,9 @@ class Worker(TextMaker):
         elif isinstance(job, messages.KeepAddress):
             return bool(opened.index.add_overrides([make_override("keep", [job.url], int(time.time()))]))
         elif isinstance(job, messages.ListRestorations):
-            return _list_restorations(opened.index, job.spider)
+            return restorations.list_waiting(opened.index, job.spider)
         elif isinstance(job, messages.EndRestorations):
-            return _end_restorations(opened.index, job)
+            return restorations.end(opened.index, job)
         elif isinstance(job, messages.Close):
             self._closing.set()
             opened.close(all_stored=job.finished is not None, finished=bool(job.finished))
@@ -207,38 +276,8 @@ class Worker(TextMaker):
 
 def open_worker(channel: Channel, start: messages.Start) -> TextMaker:
     """Return a worker for the crawl that has sent *start*. Raises :class:`DedupError`."""
-    return Worker(channel, start) if start.run else Previewer(channel, start)
+    if start.run:
+        return Worker(channel, start)
+    from crawler_dedup.worker.preview import Previewer  # noqa: PLC0415  (no crawl needs it)
 
-
-def _list_restorations(index: Index, spider: str) -> dict[str, DroppedRequest]:
-    return {
-        override.urls[0]: restoration.request
-        for override in index.list_overrides()
-        for restoration in override.restorations
-        if restoration.spider == spider
-    }
-
-
-def _end_restorations(index: Index, job: messages.EndRestorations) -> dict[str, DroppedRequest]:
-    """End restorations in one transaction, and return those of pages that have failed too often."""
-    given_up: dict[str, bool] = {}
-
-    def end(override: Override) -> Override:
-        url = override.urls[0]
-        if url not in job.failures:
-            return override
-        remaining = []
-        for restoration in override.restorations:
-            # A person may have restored another request meanwhile.
-            if (restoration.spider, restoration.request) == (job.spider, job.requests.get(url)):
-                # Another crawl may have counted a failure meanwhile.
-                failures = job.failures[url] and job.failures[url] + restoration.failures
-                given_up[url] = failures >= job.limit
-                if not failures or given_up[url]:
-                    continue
-                restoration = msgspec.structs.replace(restoration, failures=failures)  # noqa: PLW2901
-            remaining.append(restoration)
-        return msgspec.structs.replace(override, restorations=tuple(remaining))
-
-    index.change_overrides(end)
-    return {url: job.requests[url] for url, is_given_up in given_up.items() if is_given_up}
+    return Previewer(channel, start)

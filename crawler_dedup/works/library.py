@@ -16,9 +16,9 @@ import numpy as np
 
 from crawler_dedup.errors import BeyondLimits, DedupError
 from crawler_dedup.hashes import Numbers
-from crawler_dedup.signedpage import escape_surrogates
 from crawler_dedup.signing.schemes.winnowing import Pieces, Positions
 from crawler_dedup.system.compression import compress, decompress
+from crawler_dedup.urls import escape_surrogates
 from crawler_dedup.works.comparison import (
     LEAST_LETTERS,
     SCHEMES,

@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from crawler_dedup.errors import DedupError
-from crawler_dedup.signedpage import escape_surrogates
-from crawler_dedup.urls import host_of, without_credentials
+from crawler_dedup.urls import escape_surrogates, host_of, without_credentials
 from crawler_dedup.works.database import Database
 from crawler_dedup.works.library import FoundWork, require_library
 

@@ -24,28 +24,43 @@ from crawler_dedup.batch import neighbours
 from crawler_dedup.batch.candidates import looks_up_by_keys
 from crawler_dedup.batch.collection import Collection
 from crawler_dedup.batch.decide import RememberingMatcher
+from crawler_dedup.batch.executors import GROUPED, decide_groups
 from crawler_dedup.batch.find import PROFILES
-from crawler_dedup.batch.neighbours import find_neighbours, tables_for
-from crawler_dedup.batch.output import CLUSTERS, KEPT
-from crawler_dedup.batch.shard import TEXT, THIN, UNSIGNED, read_columns
-from crawler_dedup.batch.spark.executors import GROUPED, decide_groups
-from crawler_dedup.batch.spark.linking import (
+from crawler_dedup.batch.linking import (
     LINKS,
     Groups,
+    Links,
     find_groups,
     link_rows_with_equal_numbers,
     link_rows_with_near_signatures,
     spread_keys,
     spread_numbers,
 )
+from crawler_dedup.batch.neighbours import find_neighbours, tables_for
+from crawler_dedup.batch.output import CLUSTERS, KEPT
+from crawler_dedup.batch.shard import TEXT, THIN, UNSIGNED, read_columns
 from crawler_dedup.hashes import Numbers
+from crawler_dedup.inspection.transfer import read_profiles
 from crawler_dedup.rules.counts import can_read
 from crawler_dedup.signing.signer import Signer
-from crawler_dedup.transfer import read_profiles
 from tests.support.collections import Page, example_folder, find, make_pages, sign, table, write_pages
 from tests.support.examples import examples
 from tests.support.indexing import clusters
-from tests.support.sparkexchange import exchanged, read_links
+
+
+def exchanged(batches: Iterator[pa.RecordBatch], partitions: int) -> list[list[pa.RecordBatch]]:
+    """Distribute the rows of each part over some partitions, as Spark does."""
+    arrived: list[list[pa.RecordBatch]] = [[] for _ in range(partitions)]
+    for batch in batches:
+        parts = batch.column("part").to_numpy() % partitions
+        for part in np.unique(parts).tolist():
+            arrived[part].append(batch.filter(pa.array(parts == part)))
+    return arrived
+
+
+def read_links(batch: pa.RecordBatch) -> Links:
+    """Return the links in a batch."""
+    return Links(batch.column("number").to_numpy(), batch.column("row").to_numpy())
 
 
 def groups_of(signatures: Numbers, max_distance: int, names: Numbers, titles: Numbers, partitions: int) -> Groups:

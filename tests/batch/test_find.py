@@ -24,16 +24,16 @@ from crawler_dedup.batch.output import CLUSTERS, KEPT
 from crawler_dedup.batch.shard import ENTRY_BYTES, read_rows
 from crawler_dedup.index.opening import open_index
 from crawler_dedup.index.profiles import FrozenProfiles
+from crawler_dedup.inspection.transfer import export_index, import_index
 from crawler_dedup.rules.limits import MIN_PAGES
 from crawler_dedup.signing.lookup import lookup_of
 from crawler_dedup.signing.signer import Signer
 from crawler_dedup.system.callbacks import Advance, ignore_progress
-from crawler_dedup.transfer import export_index, import_index
 from tests.support.collections import (
     CONFIG,
     Page,
-    answer_of,
     answers,
+    crawl_answers,
     decide,
     example_folder,
     find,
@@ -62,19 +62,22 @@ SEEN: Counter[str] = Counter()
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(pages=PAGES, cut=st.integers(0, 60), distance=st.sampled_from([3, 7]))
+@given(
+    pages=PAGES,
+    cut=st.integers(0, 60),
+    distance=st.sampled_from([3, 7]),
+    scheme=st.sampled_from(["simhash", "minhash", "exact"]),
+)
 def test_pages_are_decided_as_by_a_crawl_with_profiles(
-    tmp_path: Path, pages: list[Page], cut: int, distance: int
+    tmp_path: Path, pages: list[Page], cut: int, distance: int, scheme: str
 ) -> None:
-    config = Config(tokenizer="bigrams", max_distance=distance)
+    config = Config(tokenizer="bigrams", max_distance=distance, scheme=scheme)
     with example_folder(tmp_path) as folder:
         inputs = [write_pages(folder / "a.jsonl", pages[:cut]), write_pages(folder / "b.jsonl", pages[cut:])]
         sign(inputs, folder / "signed", config)
         find(folder / "signed", folder / "out", config)
         decided = answers(folder / "out")
-        expected = [
-            answer_of(decision) for decision in decide(folder / "index", folder / "out" / PROFILES, pages, config)
-        ]
+        expected = crawl_answers(folder / "index", folder / "out" / PROFILES, pages, config)
         places = [(str(inputs[number >= cut]), number - cut * (number >= cut)) for number in range(len(pages))]
         assert [decided[place] for place in places] == expected
         assert len(decided) == len(pages)
@@ -86,19 +89,6 @@ def test_the_examples_have_every_verdict() -> None:
     if not SEEN:
         pytest.skip("runs behind the test that makes the examples")
     assert set(map(str, Verdict)) <= set(SEEN)
-
-
-@pytest.mark.parametrize("scheme", ["minhash", "exact"])
-def test_pages_are_decided_as_in_a_crawl_with_every_scheme(tmp_path: Path, scheme: str) -> None:
-    config = Config(tokenizer="bigrams", scheme=scheme)
-    pages = make_pages(7, 120)
-    report = search(tmp_path, pages, config)
-    expected = [
-        answer_of(decision) for decision in decide(tmp_path / "index", tmp_path / "decisions" / PROFILES, pages, config)
-    ]
-    decided = answers(tmp_path / "decisions")
-    assert [decided[str(tmp_path / "pages.jsonl"), number] for number in range(len(pages))] == expected
-    assert report.verdicts["duplicate"] > 10
 
 
 @settings(max_examples=examples(40), suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -113,9 +103,7 @@ def test_pages_are_decided_against_an_index_as_by_that_index(tmp_path: Path, see
         search(folder, pages, against=folder / "before.dedup")
         export = Export(folder / "before.dedup")
         import_index(export, folder / "index", lookup_of, ignore_progress, ignore_progress)
-        expected = [
-            answer_of(decision) for decision in decide(folder / "index", folder / "decisions" / PROFILES, pages)
-        ]
+        expected = crawl_answers(folder / "index", folder / "decisions" / PROFILES, pages)
         decided = answers(folder / "decisions")
         assert [decided[str(folder / "pages.jsonl"), number] for number in range(size)] == expected
 

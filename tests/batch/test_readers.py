@@ -44,13 +44,13 @@ from tests.support.collections import (
     sign,
     table,
     warc_record,
-    write_lines,
     write_pages,
     write_parquet,
     write_wacz,
     write_warc,
 )
 from tests.support.crawling import article, words
+from tests.support.labelled import write_lines
 from tests.support.oddwarcs import read_with_fastwarc
 
 PAGES = [Page(f"http://h/{number}", article(number)) for number in range(5)]

@@ -7,9 +7,10 @@ import pytest
 
 pytest.importorskip("pyarrow", reason="the extra batch is not installed: pip install '.[batch]'")
 
-from tests.support.collections import Page, pack, table, write_lines, write_pages
+from tests.support.collections import Page, pack, table, write_pages
 from tests.support.commandline import invoke
 from tests.support.crawling import article
+from tests.support.labelled import write_lines
 
 PAGES = [
     Page("http://h/1", article("x")),

@@ -14,7 +14,7 @@ from crawler_dedup import Config, Deduplicator
 from crawler_dedup.index import opening
 from crawler_dedup.inspection.comparison import PairSites, find_sites
 from crawler_dedup.inspection.fetching import fetch_page, load_page
-from crawler_dedup.journal.reader import Journals
+from crawler_dedup.inspection.journals import Journals
 from crawler_dedup.rules.limits import MIN_PAGES
 from crawler_dedup.rules.sites import UNKNOWN_SITE
 from crawler_dedup.rules.table import TABLE

@@ -10,8 +10,8 @@ from msgspec.structs import replace
 
 from crawler_dedup.index.opening import open_index
 from crawler_dedup.inspection.droptable import DropTable
+from crawler_dedup.inspection.journals import Journals
 from crawler_dedup.journal.entry import run_started
-from crawler_dedup.journal.reader import Journals
 from tests.support.commandline import (
     FIRST,
     SECOND,

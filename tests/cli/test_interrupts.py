@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from crawler_dedup.index.lmdb.index import DirectoryIndex
+from crawler_dedup.inspection.verification import find_problems
 from crawler_dedup.signing.lookup import lookup_of
 from tests.support import processes
 from tests.support.indexing import first_line
@@ -63,20 +64,20 @@ def test_interrupted_work_leaves_nothing_behind(made: Path, tmp_path: Path, call
     assert files(folder) - before <= {Path("new"), Path("new/data.mdb"), Path("new/lock.mdb"), Path("new/users.lock")}
     for index in folder.glob("*/data.mdb"):
         with closing(DirectoryIndex.attach(index.parent)) as store:
-            assert store.verify(lookup_of(store.header.spec)) == []
+            assert find_problems(store, lookup_of(store.header.spec)) == []
 
 
 def test_an_interrupted_verification_ends_its_process_too(made: Path, tmp_path: Path) -> None:
     (tmp_path / "sitecustomize.py").write_text(
         "import sys, time\n"
         "if '--multiprocessing-fork' in sys.argv:\n"
-        "    from crawler_dedup.index.lmdb.index import DirectoryIndex\n"
-        "    def verify(index, filing, advance):\n"
+        "    from crawler_dedup.inspection import verification\n"
+        "    def find_problems(index, filing, advance):\n"
         "        print('working', flush=True)\n"
         "        while True:\n"
         "            advance(1)\n"
         "            time.sleep(0.01)\n"
-        "    DirectoryIndex.verify = verify\n",
+        "    verification.find_problems = find_problems\n",
         encoding="utf-8",
     )
     path = os.pathsep.join([str(tmp_path), str(processes.ROOT)])

@@ -10,8 +10,8 @@ from crawler_dedup import Config, Deduplicator
 from crawler_dedup.cli.evaluate import format_share
 from crawler_dedup.evaluation.answers import Answers
 from crawler_dedup.evaluation.labelled import Share, read_body, read_folder
+from crawler_dedup.inspection.journals import Selection
 from crawler_dedup.journal.entry import DUPLICATES
-from crawler_dedup.journal.reader import Selection
 from tests.support.commandline import FIRST, SECOND, check_pages, entries_of, invoke, json_lines, printed_text, write
 from tests.support.crawling import Site, article
 from tests.support.droppedpages import COPIES, KEPT, explained

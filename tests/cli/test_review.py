@@ -22,8 +22,8 @@ from crawler_dedup.decision import DroppedRequest
 from crawler_dedup.index.index import Index
 from crawler_dedup.index.location import Location
 from crawler_dedup.index.opening import open_index
+from crawler_dedup.inspection.journals import Journals
 from crawler_dedup.journal.entry import run_started
-from crawler_dedup.journal.reader import Journals
 from crawler_dedup.review.review import Review
 from crawler_dedup.signing.text import pack_text
 from tests.support.commandline import FIRST, SECOND, check_pages, entries_of, invoke, lines_by_type, lines_in, write

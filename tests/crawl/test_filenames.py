@@ -6,8 +6,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from crawler_dedup.journal.reader import Journals
-from crawler_dedup.journal.writer import safe_name
+from crawler_dedup.inspection.journals import Journals
+from crawler_dedup.journal.paths import safe_name
 from tests.support.commandline import entries_of
 from tests.support.crawling import WALK, article, crawl_pages, html
 

@@ -11,11 +11,15 @@ from urllib.parse import quote
 
 import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from lxml.html import document_fromstring
+from scrapy.http import HtmlResponse
+from scrapy.linkextractors import LinkExtractor
 
 from crawler_dedup import Config
-from crawler_dedup.crawl import suspicions
-from crawler_dedup.crawl.suspicions import MAX_FORMS, FormUse, Suspicions
+from crawler_dedup.crawl import formcounts
+from crawler_dedup.crawl.formcounts import MAX_FORMS, AddressPattern, FormCounts, FormUse
 from crawler_dedup.signedpage import SignedPage
 from crawler_dedup.signing import forms as signing_forms
 from crawler_dedup.signing.forms import CrawlSigner, FormReader
@@ -26,7 +30,7 @@ from tests.support.crawling import WALK, Answer, Site, article, crawl_pages, htm
 
 LIMIT = 40
 """Number of alike pages that are reported: lower than that of the code, because signing takes time."""
-SOURCE = f"from crawler_dedup.crawl import suspicions\n\nsuspicions.LIMIT = {LIMIT}\n{WALK}"
+SOURCE = f"from crawler_dedup.crawl import formcounts\n\nformcounts.LIMIT = {LIMIT}\n{WALK}"
 
 NOT_FOUND = (
     "<title>Page not found</title><h1>Sorry</h1><p>The page {path} does not exist any more. Perhaps it was moved or renamed."
@@ -112,17 +116,17 @@ def sign_with(signer: CrawlSigner, url: str, body: str) -> tuple[SignedPage, Seq
 
 @pytest.fixture(autouse=True)
 def _low_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(suspicions, "LIMIT", LIMIT)
+    monkeypatch.setattr(formcounts, "LIMIT", LIMIT)
 
 
 def reported(page: Page) -> list[tuple[int, FormUse]]:
     """Return at which page which form is reported."""
-    forms, signer, reports = Suspicions(), CrawlSigner(Signer(Config(tokenizer="bigrams"))), []
+    forms, signer, reports = FormCounts(), CrawlSigner(Signer(Config(tokenizer="bigrams"))), []
     for number in range(3 * LIMIT):
         path, body = page(number)
         url = f"http://site{path}"
         _, read = sign_with(signer, url, body)
-        if form := forms.count_forms(url, read):
+        if form := forms.add(url, read):
             reports.append((number + 1, form))
     return reports
 
@@ -148,13 +152,11 @@ def test_a_form_is_reported_once_with_its_path_pattern_and_number(page: Page, pa
 
 
 def test_a_pattern_that_would_also_refuse_another_page_of_the_crawl_is_not_named() -> None:
-    forms = Suspicions()
-    forms.count_forms("http://site/doku.php?id=tea:leaves", [])
-    forms.count_forms("http://site/doku.php?id=tea:cups&do=show", [])
-    reports = [
-        forms.count_forms(f"http://site/doku.php?id={words(number, 1)[0]}", [b"missing"]) for number in range(LIMIT)
-    ]
-    others = [forms.count_forms(f"http://site/doku.php?id={number}&do=edit&rev=", [b"edit"]) for number in range(LIMIT)]
+    forms = FormCounts()
+    forms.add("http://site/doku.php?id=tea:leaves", [])
+    forms.add("http://site/doku.php?id=tea:cups&do=show", [])
+    reports = [forms.add(f"http://site/doku.php?id={words(number, 1)[0]}", [b"missing"]) for number in range(LIMIT)]
+    others = [forms.add(f"http://site/doku.php?id={number}&do=edit&rev=", [b"edit"]) for number in range(LIMIT)]
     assert [form.pattern for form in (reports[-1], others[-1]) if form is not None] == [
         "",
         r"^https?://site/doku\.php\?id=\d+&do=edit&rev=$",
@@ -174,7 +176,7 @@ def max_blocks(monkeypatch: pytest.MonkeyPatch) -> int:
 
 
 def test_what_is_remembered_is_bounded(max_blocks: int) -> None:
-    reader, forms, signer = FormReader(), Suspicions(), Signer(Config(tokenizer="bigrams"))
+    reader, forms, signer = FormReader(), FormCounts(), Signer(Config(tokenizer="bigrams"))
     thin, tree = signed(signer, "http://h/", 0, 0), document_fromstring("<p>The same text")
     for number in range(max_blocks // 100 + 20):
         reader.read(signed(signer, f"http://h{number % 3}/{number}", number, 100), tree)
@@ -183,7 +185,7 @@ def test_what_is_remembered_is_bounded(max_blocks: int) -> None:
         if number % 100 == 0:
             assert len(reader._blocks) + sum(map(len, reader._blocks.values())) == reader._remembered <= max_blocks
     for number in range(MAX_FORMS + 50):
-        forms.count_forms(f"http://h{number}/", [number.to_bytes(12, "big")])
+        forms.add(f"http://h{number}/", [number.to_bytes(12, "big")])
     assert len(forms._forms) <= MAX_FORMS
 
 
@@ -220,7 +222,11 @@ def test_a_page_whose_address_cannot_be_split_or_whose_forms_cannot_be_read_is_s
 
 
 HOSTILE = """
+from hypothesis import given
+from hypothesis import strategies as st
 from lxml.html import document_fromstring
+from scrapy.http import HtmlResponse
+from scrapy.linkextractors import LinkExtractor
 from crawler_dedup.signing import forms
 
 forms._MAX_CHARS = 100_000
@@ -267,3 +273,52 @@ def test_a_crawl_warns_of_forms_that_cannot_be_signed(tmp_path: Path) -> None:
     assert crawl.counts()["unchecked"] == LIMIT
     (line,) = crawl.lines("WARNING", "")
     assert re.search(rf"{LIMIT} pages below http://[\d.:]+/ differ only in numbers, dates or parts", line)
+
+
+# The expression for addresses
+
+
+def pattern_of(urls: Sequence[str]) -> str:
+    pattern = AddressPattern(urls[0])
+    for url in urls[1:]:
+        pattern.add(url)
+    return str(pattern)
+
+
+@pytest.mark.parametrize(
+    ("paths", "pattern"),
+    [
+        (["/wiki?title=A&action=edit", "/wiki?title=B&action=edit"], r"wiki\?title=.*[?&]action=edit(?:&|$)"),
+        (["/c/books?view=grid", "/c/games_2?view=list&page=2"], r"c/.*[?&]view="),
+        (["/v2/2025/12", "/v2/2026/1"], r"v2/\d+/\d+$"),
+        (["/a/1", "/a/1/b"], r"a/1"),
+        (["/tag/tea", "/author/tea"], ""),
+        (["/", "/?page=2"], ""),
+        (['/a"b/1', '/a"b/2'], r"a\x22b/\d+$"),
+        (["/2025/a.html", "/2026/b.html"], r"\d+/"),
+    ],
+)
+def test_an_expression_has_what_the_addresses_have_in_common(paths: list[str], pattern: str) -> None:
+    expected = f"^https?://site/{pattern}" if pattern else ""
+    assert pattern_of([f"http://site{path}" for path in paths]) == expected
+
+
+def test_a_link_extractor_refuses_the_addresses_and_follows_others() -> None:
+    pattern = pattern_of(
+        [f"http://site/events/{year}/{month}?view=month" for year in (2025, 2026) for month in (1, 12)]
+    )
+    links = [
+        "/events/1999/7?view=month",
+        "/events/1999/7",
+        "/events/summer",
+        "/news?next=http://site/events/1/2?view=month",
+    ]
+    response = HtmlResponse("http://site/", body="".join(f"<a href='{link}'>x</a>" for link in links).encode())
+    found = LinkExtractor(deny=[pattern]).extract_links(response)
+    assert [link.url.removeprefix("http://site") for link in found] == links[1:]
+
+
+@given(st.lists(st.text("a1/?&=.-", max_size=20), min_size=1, max_size=6))
+def test_an_expression_matches_all_of_its_addresses(paths: list[str]) -> None:
+    urls = [f"http://site/{path}" for path in paths]
+    assert all(re.match(pattern_of(urls), url) for url in urls)

@@ -11,8 +11,9 @@ from scrapy.crawler import Crawler
 from scrapy.statscollectors import StatsCollector
 
 from crawler_dedup import Config, Decision, Match, Verdict
+from crawler_dedup.crawl.counting import host_label
 from crawler_dedup.crawl.gate import find_cause
-from crawler_dedup.crawl.monitor import Monitor, host_label
+from crawler_dedup.crawl.monitor import Monitor
 from tests.support.commandline import invoke, printed_text
 from tests.support.crawling import WALK, Crawl, Page, Site, article, crawl_pages, html, run_script
 

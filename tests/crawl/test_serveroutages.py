@@ -240,5 +240,5 @@ async def test_an_outage_does_not_use_up_the_time_for_which_a_page_waits_for_a_s
     outages = Outages(60, monitor, lambda: False)
     claims = Claims(workers, monitor, 1, outages=outages, on_end=print)
     job = CheckPage("http://h/2", None, "2", "")
-    question = Question(job, b"", "2", asks_again=False, action="drop", checked=Checked(page, alike))
+    question = Question(job, b"", b"2", b"2", asks_again=False, action="drop", checked=Checked(page, alike))
     assert await claims.decide(question) is duplicate

@@ -21,15 +21,24 @@ from scrapy.http import HtmlResponse
 
 from crawler_dedup import BEING_HANDLED, Config, Deduplicator, SignedPage, main_text, own_text
 from crawler_dedup.crawl import supervision, workerprocess
-from crawler_dedup.crawl.supervision import DIED, ENDED, NOT_IN_TIME, PAUSED, NotSigned, Task
-from crawler_dedup.crawl.workerprocess import TRIED_AGAIN, UNCHECKED, SigningError, describe_death
+from crawler_dedup.crawl.supervision import (
+    DIED,
+    ENDED,
+    NOT_IN_TIME,
+    PAUSED,
+    TRIED_AGAIN,
+    UNCHECKED,
+    NotSigned,
+    Task,
+    describe_death,
+)
 from crawler_dedup.crawl.workers import MAX_DEATHS, Workers, find_workers
 from crawler_dedup.errors import DedupError, IndexUnusable
 from crawler_dedup.signing.extractors import extract_with_trafilatura
 from crawler_dedup.signing.parsing import parse
 from crawler_dedup.signing.signer import Signer
 from crawler_dedup.worker.main import LOADING_SECONDS
-from crawler_dedup.worker.messages import ExtractText
+from crawler_dedup.worker.messages import ExtractText, SigningError
 from tests.support.odd_extractor import HANGS_ONCE_LOADED
 from tests.support.processes import still_running
 from tests.support.prose import html, prose
@@ -167,8 +176,8 @@ async def test_no_page_is_lost_when_a_worker_is_killed_or_stopped(phase: str, ac
         pages.insert(0, asyncio.ensure_future(sign(workers, odd("nap"))))
     await asyncio.sleep(0.05)
     if phase == "answering":  # the answer does not fit into the socket, and nobody reads it
-        text = workers.ask(ExtractText(URL, None, whole=True), str, LARGE)
-        pages.append(asyncio.ensure_future(text))  # type: ignore[arg-type]
+        text = workers.ask(ExtractText(URL, None, whole=True), LARGE)
+        pages.append(text)  # type: ignore[arg-type]
         await asyncio.gather(*pages[:2])
         time.sleep(1)
     act(pid)

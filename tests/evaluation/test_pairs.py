@@ -12,7 +12,7 @@ import pytest
 from click.testing import Result
 
 from crawler_dedup import Config, SignedPage
-from crawler_dedup.evaluation.labelled import LabelledPair, Share, read_body, read_folder
+from crawler_dedup.evaluation.labelled import LabelledPair, Share, read_folder
 from crawler_dedup.evaluation.pairs import (
     DirectionResult,
     PairResult,
@@ -122,13 +122,6 @@ def test_a_gzipped_page_and_a_plain_text_are_signed_like_the_page(tmp_path: Path
         (judged_pair.is_duplicate, judged_pair.a.first_line == judged_pair.b.first_line)
         for judged_pair in judged_folder(tmp_path)
     ] == [(True, True)] * 2
-
-
-def test_a_plain_text_is_not_read_as_markup(tmp_path: Path) -> None:
-    write_lines(tmp_path / "docs.jsonl", [{"id": "1", "text": "a < b\n\n<script>c"}])
-    write_lines(tmp_path / "pairs.jsonl", [pair("1", "1", 1)])
-    (labelled_set,) = read_folder(tmp_path)
-    assert b"<p>a &lt; b</p><p>&lt;script&gt;c</p>" in read_body(tmp_path, labelled_set.documents["1"])
 
 
 PAIR = '{"id_a": "1", "id_b": "1", "label": 1}'
@@ -302,11 +295,6 @@ def test_intervals_are_those_of_wilson() -> None:
         ):
             assert share.interval == pytest.approx(interval, abs=5e-5)
             assert 0 <= share.interval[0] <= (share.value or 0) <= share.interval[1] <= 1
-
-
-def test_without_pairs_there_is_no_share() -> None:
-    assert Share(0, 0).value is None
-    assert Share(0, 0).interval == (0, 1)
 
 
 def test_grey_pairs_are_not_counted(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawler_dedup import Config, ConfigError, Deduplicator, IndexUnusable, SignedPage, Verdict, transfer
+from crawler_dedup import Config, ConfigError, Deduplicator, IndexUnusable, SignedPage, Verdict
 from crawler_dedup.decision import DroppedRequest
 from crawler_dedup.errors import ExportUnreadable, IndexDamaged
 from crawler_dedup.index import contents
@@ -16,8 +16,9 @@ from crawler_dedup.index.decider import RunContext
 from crawler_dedup.index.index import Index
 from crawler_dedup.index.layout import OVERRIDES
 from crawler_dedup.index.overrides import Override, Overrides, Restoration, make_override
+from crawler_dedup.inspection import transfer
+from crawler_dedup.inspection.transfer import Export, write_export
 from crawler_dedup.system.callbacks import ignore_progress
-from crawler_dedup.transfer import Export, write_export
 from tests.support.commandline import invoke, json_lines
 from tests.support.crawling import article
 from tests.support.indexing import FILING, ByDistance, open_backend

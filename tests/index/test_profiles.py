@@ -11,7 +11,7 @@ import msgspec
 import pytest
 from xxhash import xxh3_64_intdigest
 
-from crawler_dedup import Config, Decision, Deduplicator, SignedPage, Verdict, transfer
+from crawler_dedup import Config, Decision, Deduplicator, SignedPage, Verdict
 from crawler_dedup.errors import ExportUnreadable, IndexDamaged, IndexMismatch
 from crawler_dedup.index import opening, runs
 from crawler_dedup.index.decider import RunContext
@@ -20,11 +20,12 @@ from crawler_dedup.index.layout import COUNTS, SITES, SNAPSHOTS, RowTable
 from crawler_dedup.index.limits import MAX_SNAPSHOTS
 from crawler_dedup.index.lmdb.index import DirectoryIndex
 from crawler_dedup.index.profiles import Snapshot
+from crawler_dedup.inspection import transfer
+from crawler_dedup.inspection.transfer import Export, write_export
 from crawler_dedup.rules.counts import SiteCounts, can_read
 from crawler_dedup.rules.limits import MIN_PAGES
 from crawler_dedup.rules.sites import decode_profile, trim
 from crawler_dedup.system.callbacks import ignore_progress
-from crawler_dedup.transfer import Export, write_export
 from tests.support.crawling import article
 from tests.support.indexing import FILING, ByDistance, open_store
 from tests.support.signedpages import block, hash_of

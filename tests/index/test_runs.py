@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from crawler_dedup import Config, Decision, Deduplicator, transfer
+from crawler_dedup import Config, Decision, Deduplicator
 from crawler_dedup.decision import BEING_HANDLED
 from crawler_dedup.index import runs
 from crawler_dedup.index.decider import RunContext
@@ -22,9 +22,10 @@ from crawler_dedup.index.lmdb.storage import DirectoryStorage
 from crawler_dedup.index.location import Location
 from crawler_dedup.index.opening import open_to_write
 from crawler_dedup.index.records import Record
+from crawler_dedup.inspection import transfer
+from crawler_dedup.inspection.transfer import Export
 from crawler_dedup.signing.lookup import lookup_of
 from crawler_dedup.system.extras import has_extra
-from crawler_dedup.transfer import Export
 from tests.support.crawling import article
 from tests.support.indexing import (
     FILING,

@@ -8,14 +8,15 @@ from typing import Any
 
 import pytest
 
-from crawler_dedup import Config, ConfigError, Deduplicator, IndexUnusable, Verdict, transfer
+from crawler_dedup import Config, ConfigError, Deduplicator, IndexUnusable, Verdict
 from crawler_dedup.errors import IndexGone, IndexMismatch, IndexMissing
 from crawler_dedup.index import opening
 from crawler_dedup.index.decider import RunContext
 from crawler_dedup.index.index import Index
 from crawler_dedup.index.location import ServerAddress, find_location
+from crawler_dedup.inspection import transfer
+from crawler_dedup.inspection.transfer import Export
 from crawler_dedup.system.extras import has_extra
-from crawler_dedup.transfer import Export
 from tests.support.indexing import ByDistance, number_of, open_backend, page, settle, uniform
 from tests.support.servers import Server, serving
 from tests.support.verification import verify

@@ -15,9 +15,9 @@ from crawler_dedup import IndexMismatch, IndexUnusable, Match, SignedPage, Verdi
 from crawler_dedup.index import layout
 from crawler_dedup.index.index import Index
 from crawler_dedup.index.limits import MAX_COMPARED, MAX_REPRESENTATIVES
-from crawler_dedup.index.lmdb import verification
 from crawler_dedup.index.lmdb.index import DirectoryIndex
 from crawler_dedup.index.records import Record, shorten_key
+from crawler_dedup.inspection import verification
 from crawler_dedup.permutedtables import MAX_DISTANCE, distance
 from tests.support.examples import examples
 from tests.support.indexing import (

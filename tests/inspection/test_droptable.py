@@ -7,8 +7,8 @@ from msgspec.structs import replace
 from crawler_dedup.errors import DedupError
 from crawler_dedup.inspection import journaltable
 from crawler_dedup.inspection.droptable import DropTable, SelectedDrops, find_doubts
+from crawler_dedup.inspection.journals import Journals, Selection
 from crawler_dedup.journal.entry import DUPLICATES, VERSION, Entry, Event
-from crawler_dedup.journal.reader import Journals, Selection
 from tests.support.commandline import FIRST, SECOND, entry_about, write
 
 

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
+from crawler_dedup.inspection import journals
+from crawler_dedup.inspection.journals import Journals, RunPeriods
 from crawler_dedup.inspection.journaltable import JournalTable
-from crawler_dedup.journal import reader
 from crawler_dedup.journal.entry import Entry, Event, parse_time
-from crawler_dedup.journal.reader import Journals, RunPeriods
 from tests.support.commandline import FIRST, SECOND, entry_about, write
 
 # Reading
@@ -156,7 +156,7 @@ def test_a_time_that_cannot_be_read_makes_no_run_the_latest(tmp_path: Path) -> N
 
 
 def test_if_there_are_too_many_runs_the_latest_are_known(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reader, "_MAX_RUNS", 10)
+    monkeypatch.setattr(journals, "_MAX_RUNS", 10)
     many = RunPeriods()
     for number in range(1000):
         many.note(f"{number:08x}", 1 + (number * 7) % 1000)

@@ -10,9 +10,9 @@ from msgspec.structs import replace
 from crawler_dedup import Config, ConfigError
 from crawler_dedup.decision import Decision, DroppedRequest, Match, Verdict
 from crawler_dedup.errors import DedupError
+from crawler_dedup.inspection.journals import read_lines
 from crawler_dedup.journal import writer
 from crawler_dedup.journal.entry import Entry, Event, entry_of
-from crawler_dedup.journal.reader import read_lines
 from crawler_dedup.journal.writer import JournalWriter
 from crawler_dedup.signedpage import SignedPage
 from tests.support.commandline import write

@@ -52,6 +52,9 @@ def text_of(markup: str, text_format: Format = "text", title: str = "Rain") -> s
 
 OWN = lines(38, 6)
 LONG = [f"{first} {second}" for first, second in zip(OWN, lines(36, 6), strict=True)]
+TEXTS = [" ".join(lines(35, 6)), *LONG[:3]]
+"""The first is the main text, but not even half of the page."""
+SECTIONS = [f"<section><div><p>{text}</p></div></section>" for text in TEXTS]
 
 
 def test_what_the_site_repeats_is_left_out_once_the_site_is_known(tmp_path: Path) -> None:
@@ -64,15 +67,6 @@ def test_what_the_site_repeats_is_left_out_once_the_site_is_known(tmp_path: Path
     assert known.text.splitlines() == ["Sedge", *OWN]
     assert (known.site_known, known.snapshot, known.removed_blocks) == (True, 16, (NOTICE, *IMPRINT))
     assert 0.3 < known.removed < 0.6
-
-
-def test_the_same_page_and_snapshot_have_the_same_text_in_another_index(tmp_path: Path) -> None:
-    texts = []
-    for name in "ab":
-        with Deduplicator.open(tmp_path / name, Config()) as deduplicator:
-            learn(deduplicator)
-            texts.append(deduplicator.own_text(f"{SITE}/new", page("Sedge", *OWN), format="markdown"))
-    assert texts[0] == texts[1]
 
 
 def test_a_text_that_others_repeat_stays_where_it_is_the_text_of_the_page(tmp_path: Path) -> None:
@@ -170,8 +164,7 @@ def test_references_below_a_heading_or_colon_are_there_and_repeated_links_are_no
 
 
 def test_a_text_that_is_there_for_wide_and_narrow_screens_is_there_once() -> None:
-    sections = [f"<section><div><p>{text}</p></div></section>" for text in (" ".join(lines(35, 6)), *LONG[:3])]
-    assert text_of("".join(sections + sections)) == text_of("".join(sections))
+    assert text_of("".join(2 * SECTIONS)) == text_of("".join(SECTIONS))
 
 
 def test_all_entries_of_a_list_are_there_if_most_of_them_are() -> None:
@@ -319,16 +312,16 @@ def test_an_article_among_comments_of_nearly_the_whole_page_is_there() -> None:
 
 
 def test_sections_outside_of_the_main_element_are_left_out() -> None:
-    sections = [f"<section><div><p>{text}</p></div></section>" for text in (" ".join(lines(35, 6)), *LONG[:3])]
-    found = text_of(f"<main>{''.join(sections[:3])}</main>{sections[3]}").splitlines()
+    found = text_of(f"<main>{''.join(SECTIONS[:3])}</main>{SECTIONS[3]}").splitlines()
     assert LONG[1] in found
     assert LONG[2] not in found
 
 
 def test_sections_with_many_links_are_left_out() -> None:
-    sections = "".join(f"<section><div><p>{text}</p></div></section>" for text in (" ".join(lines(35, 6)), *LONG[:3]))
     links = "".join(f"<p><a href=/{number}>The sea, page {number}</a></p>" for number in range(16))
-    found = text_of(f"{sections}<section><div><p>{LONG[4]}</p><p>{LONG[5]}</p>{links}</div></section>").splitlines()
+    found = text_of(
+        f"{''.join(SECTIONS)}<section><div><p>{LONG[4]}</p><p>{LONG[5]}</p>{links}</div></section>"
+    ).splitlines()
     assert LONG[2] in found
     assert LONG[4] not in found
 
@@ -354,13 +347,12 @@ def test_long_names_of_classes_are_not_remembered() -> None:
 
 
 def test_all_sections_of_a_page_of_many_sections_are_its_text() -> None:
-    texts = [" ".join(lines(35, 6)), *LONG[:3]]  # the first is the main text, but not even half of the page
     sections = "".join(
         f"<section><div><h2>Section {number}</h2></div><div><p>{text}</p></div></section>"
-        for number, text in enumerate(texts)
+        for number, text in enumerate(TEXTS)
     )
     found = text_of(sections + "<section><p>Small print</p></section>").splitlines()
-    assert found == [line for number, text in enumerate(texts) for line in (f"Section {number}", text)]
+    assert found == [line for number, text in enumerate(TEXTS) for line in (f"Section {number}", text)]
 
 
 def test_a_page_that_is_nested_deep_or_long_has_a_text(tmp_path: Path) -> None:

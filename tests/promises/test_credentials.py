@@ -15,9 +15,9 @@ from fastwarc.warc import ArchiveIterator
 from crawler_dedup import Config, ConfigError, Decision, Verdict
 from crawler_dedup.errors import DedupError
 from crawler_dedup.index.records import encode
+from crawler_dedup.inspection.transfer import Export
 from crawler_dedup.journal.entry import Entry
 from crawler_dedup.system.logs import logger_without_credentials
-from crawler_dedup.transfer import Export
 from tests.support.commandline import entries_of, invoke, printed_text
 from tests.support.crawling import Crawl, Site, article, html, redirect, run_script
 
@@ -41,12 +41,12 @@ def extract(tree):
 """.replace("LOGIN", LOGIN)
 SPIDER = """
 import re, shutil
-from crawler_dedup.crawl import suspicions
+from crawler_dedup.crawl import counting
 from tests.support.walker import Walker
 from crawler_dedup import release
 from scrapy.core.downloader.handlers.http11 import HTTP11DownloadHandler
 
-suspicions.MAX_DUPLICATES = 2
+counting.MAX_DUPLICATES = 2
 
 class Handler(HTTP11DownloadHandler):
     # Twisted refuses credentials in addresses; the handlers of other libraries (httpx, browsers) take them.

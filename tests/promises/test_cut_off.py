@@ -14,6 +14,7 @@ from crawler_dedup import Config, Deduplicator, IndexDamaged, IndexUnusable
 from crawler_dedup.index.lmdb.compaction import compact
 from crawler_dedup.index.lmdb.environment import Environment
 from crawler_dedup.index.lmdb.index import DirectoryIndex
+from crawler_dedup.inspection.verification import find_problems
 from tests.support.crawling import acting, article, crawl_pages, html
 from tests.support.indexing import ByDistance, ask, open_store, page, run, running_program, uniform
 
@@ -83,7 +84,7 @@ def test_a_file_without_pages_that_were_not_written_is_sound(churned: Path) -> N
     add_pages(churned, 3, to_both=False)
     with closing(open_store(churned.parent)) as store:
         assert len(store) == SIZE
-        assert store.verify(ByDistance()) == []
+        assert find_problems(store, ByDistance()) == []
         assert churned.stat().st_size == size + 3 * PAGE  # from now on
 
 
@@ -141,6 +142,7 @@ _USE_WITHOUT_LOCKS = """
     import os, sys
     from pathlib import Path
     from crawler_dedup import IndexUnusable
+    from crawler_dedup.inspection.verification import find_problems
     from tests.support.indexing import ByDistance, open_store, page
 
     directory, matcher = Path(sys.argv[1]), ByDistance()
@@ -166,7 +168,7 @@ _USE_WITHOUT_LOCKS = """
     print(name_of_error(lambda: open_store(directory)))
     store.close()
     store = open_store(directory)
-    print(store.offer([page(1000, 5)], matcher).result()[0].verdict, store.verify(matcher))
+    print(store.offer([page(1000, 5)], matcher).result()[0].verdict, find_problems(store, matcher))
     store.close()
 """
 
@@ -208,7 +210,7 @@ def test_no_second_process_opens_an_index_whose_locks_the_first_does_not_share(
             open_store(directory)
         assert ask(first, "5") == "IndexGone"
     with closing(open_store(directory)) as store:
-        assert store.verify(ByDistance()) == []
+        assert find_problems(store, ByDistance()) == []
         assert len(store) == (0 if "data.mdb" in names else SIZE)
 
 
@@ -221,7 +223,7 @@ def test_an_index_whose_users_lock_was_deleted_is_still_shared(churned: Path) ->
         with closing(open_store(directory)) as store:
             assert ask(first, "5") == "new"
             assert store.offer([page(1001, 5)], ByDistance()).result()[0].verdict == "duplicate"
-            assert store.verify(ByDistance()) == []
+            assert find_problems(store, ByDistance()) == []
             assert len(store) == SIZE + 1
 
 

@@ -9,12 +9,14 @@ import lmdb
 import msgspec
 import pytest
 
-from crawler_dedup import Config, Deduplicator, IndexDamaged, IndexUnusable, SignedPage, transfer
+from crawler_dedup import Config, Deduplicator, IndexDamaged, IndexUnusable, SignedPage
 from crawler_dedup.index.lmdb.index import DirectoryIndex
 from crawler_dedup.index.overrides import make_override
 from crawler_dedup.index.records import Record, decode, encode
+from crawler_dedup.inspection import transfer
+from crawler_dedup.inspection.transfer import Export
+from crawler_dedup.inspection.verification import find_problems
 from crawler_dedup.rules.counts import can_read
-from crawler_dedup.transfer import Export
 from tests.support.crawling import article
 from tests.support.indexing import FILING
 
@@ -77,7 +79,7 @@ class Pages:
             lambda: len(self.store),
             self.deduplicator.tidy,
             lambda: self.store.forget(lambda record: record.page.url in URLS[:2], FILING),
-            lambda: self.store.verify(FILING),
+            lambda: find_problems(self.store, FILING),
             self.store.list_overrides,
         ]
         for use in uses:
@@ -97,7 +99,7 @@ class Pages:
             Export(self.file), new, lambda _: FILING, lambda _: None, lambda _: None, is_readable=can_read
         )
         with contextlib.closing(DirectoryIndex.attach(new, readonly=True)) as store:
-            assert store.verify(FILING) == []
+            assert find_problems(store, FILING) == []
             return new, {record.page.url for record in store.records()}
 
     def close(self) -> None:
@@ -134,7 +136,7 @@ def test_a_flipped_bit_in_a_record_is_read_or_reported_and_costs_no_other_record
     tried = sorted(bits)[::step]
     for bit in tried:
         pages.damage(b"records", partial(flip, bit=bit))
-        is_reported = UNREADABLE in pages.store.verify(FILING)
+        is_reported = UNREADABLE in find_problems(pages.store, FILING)
         assert pages.readable() == len(URLS) - is_reported, bit
         assert pages.carry()[1] >= {*URLS[1:]}, bit
         pages.use()
@@ -160,7 +162,7 @@ def with_fields(content: bytes, **fields: object) -> bytes:
 )
 def test_an_unreadable_record_is_reported_and_not_exported(pages: Pages, change: Callable[[bytes], bytes]) -> None:
     pages.damage(b"records", change)
-    assert UNREADABLE in pages.store.verify(FILING)
+    assert UNREADABLE in find_problems(pages.store, FILING)
     assert pages.readable() == 2
     with pytest.raises(IndexDamaged):
         pages.deduplicator.decide(pages.own[:1])
@@ -187,7 +189,7 @@ def test_a_flipped_bit_in_derived_data_is_reported_and_costs_no_record(pages: Pa
     size = 8 * len(next(iter(pages.sound[name].values())))
     for bit in range(0, size, 7):
         pages.damage(name, partial(flip, bit=bit))
-        assert pages.store.verify(FILING), bit
+        assert find_problems(pages.store, FILING), bit
         assert pages.carry()[1] == {*URLS}
         pages.use()
 
@@ -239,7 +241,7 @@ def test_a_run_that_cannot_be_read_may_have_lost_its_pages(pages: Pages) -> None
     run = msgspec.msgpack.encode([-5, "x"])
     number = pages.deduplicator.run.to_bytes(4, "big")
     pages.put(b"runs", number, run)
-    assert "1 runs cannot be read." in pages.store.verify(FILING)
+    assert "1 runs cannot be read." in find_problems(pages.store, FILING)
     assert [decision.verdict for decision in pages.deduplicator.decide(pages.copies)] == ["duplicate"] * 3  # it lives
     assert pages.carry()[1] == {*URLS}
     pages.deduplicator._run.release()

@@ -26,9 +26,9 @@ from crawler_dedup import Config, Deduplicator, SignedPage
 from crawler_dedup.index.lmdb.index import DirectoryIndex
 from crawler_dedup.index.opening import open_index
 from crawler_dedup.index.records import Record
+from crawler_dedup.inspection.journals import Journals
 from crawler_dedup.inspection.journaltable import JournalTable
 from crawler_dedup.journal.entry import VERSION, Entry, Event, run_started
-from crawler_dedup.journal.reader import Journals
 from crawler_dedup.report.collector import collect
 from crawler_dedup.report.data import PageCounts, ReportData
 from crawler_dedup.report.rendering import plain, render

@@ -17,7 +17,7 @@ from crawler_dedup.signing.limits import MAX_BLOCKS
 from tests.support.cases import read_cases
 from tests.support.crawling import paragraphs, words
 from tests.support.signedpages import block
-from tests.support.sitepages import MENU, SITE, Crawl, is_duplicate, knowing, page
+from tests.support.sitepages import MENU, SITE, Crawl, is_duplicate, page
 
 NAME = "Rigger for a museum ship"
 SHORT, LONGER = paragraphs(words("rigger", 60)), paragraphs(words("rigger", 500))
@@ -38,50 +38,6 @@ def check_two(crawl: Crawl, kept: str, new: str) -> bool:
     copy = crawl.check("/again", new + "<!-- -->") if decision.passes else decision
     assert is_duplicate(copy, "http://h/new" if decision.passes else "http://h/kept", "alike")
     return decision.passes
-
-
-def test_facts_are_stored_in_the_index(tmp_path: Path) -> None:
-    with Deduplicator.open(tmp_path) as first:
-        assert Crawl(first).check("/1", text("Leith", SHORT)).verdict is Verdict.NEW
-    with Deduplicator.open(tmp_path) as second:
-        assert Crawl(second).check("/2", text("Hull", SHORT)).verdict is Verdict.NEW
-        assert Crawl(second).check("/3", text("Leith", SHORT) + "<!-- -->").verdict is Verdict.DUPLICATE
-
-
-def entries(*lines: str) -> str:
-    """Return a list whose lines are mainly links."""
-    titles = [f"The festival of harbour lanterns in the old town of {place}" for place in ("Leith", "Hull", "Cork")]
-    items = [f"<li>{line.replace('@', f'<a href=/{n}>{titles[n]}</a>')}</li>" for n, line in enumerate(lines)]
-    return f"<ul>{''.join(items)}</ul>"
-
-
-def halls(signs: str) -> str:
-    """Return a line of links beside a text, each with a sign that says whether the hall is open."""
-    line = " ".join(f"<a href=/hall/{n}>Hall {n}</a> {sign}" for n, sign in enumerate(signs))
-    return f"</article><div>{line}</div><article>"
-
-
-ENTRIES = [
-    (entries("Approved: @", "Second: @"), entries("Rejected: @", "Second: @")),
-    (entries("@", "@", "@"), entries("@", "@ – cancelled", "@")),
-    (entries("12.05. @", "13.05. @"), entries("14.06. @", "15.06. @")),
-    (entries("✓ @", "@"), entries("✗ @", "@")),
-    (entries("@ ↑", "@"), entries("@ ↓", "@")),
-    (entries("@ ½", "@"), entries("@ ¼", "@")),
-    (halls("✓✓✓✓✓✓"), halls("✓✓✓✗✓✓")),
-]
-
-
-@pytest.mark.parametrize(("kept", "new"), ENTRIES)
-@pytest.mark.parametrize("is_known", [True, False])
-def test_words_beside_a_link_in_a_text_count(tmp_path: Path, kept: str, new: str, is_known: bool) -> None:
-    with Deduplicator.open(tmp_path) as deduplicator:
-        crawl = Crawl(deduplicator).get_known() if is_known else Crawl(deduplicator)
-        for name, before, after in (("In it", SHORT, LONGER), ("Below it", LONGER, "")):
-            first, second = (text(before, lines, after, name=name) for lines in (kept, new))
-            assert crawl.check(f"/{name}", first).verdict is Verdict.NEW
-            assert crawl.check(f"/{name}/other", second).verdict is Verdict.NEW
-            assert crawl.check(f"/{name}", second).verdict is Verdict.CHANGED
 
 
 LABELS = read_cases(__file__)["labels"]
@@ -156,51 +112,6 @@ def test_a_page_covers_itself(tmp_path_factory: pytest.TempPathFactory, parts: l
 
 
 # Additions
-
-
-def question(count: int) -> str:
-    answers = "".join(
-        f'<div><p>{" ".join(words(f"answer {number}", 60))}.</p><a href="/u/{number}">user {number}</a></div>'
-        for number in range(count)
-    )
-    return text(*(" ".join(words(post, 20)) for post in POSTS), below=f"<section>{answers}</section>")
-
-
-ADDITIONS = {
-    "line": (text(LONGER), text(LONGER, "In the loft above the chandler")),
-    "paragraph": (text(LONGER), text(LONGER, POSTS[0], SHORT)),
-    "comment": (text(LONGER), text(LONGER, below=f"<div><p>{POSTS[0]}</p></div>")),
-    "posts": (text(*POSTS[:2]), text(*POSTS)),
-    "fourth answer": (question(3), question(4)),
-    "last answer": (question(20), question(21)),
-    "number": (text(*POSTS), text(*POSTS[:2], "On 14 May 2024 at 18:30.")),
-    "heading": (text(*POSTS), text("<h2>What the miller's daughter wrote</h2>", *POSTS[:2])),
-    "title": (text(*POSTS), text(*POSTS[:2], name="A bridge of willow over the Ouse")),
-    "department": (text(*POSTS).replace(SITE, "Physics"), text(*POSTS[:2]).replace(SITE, "History")),
-}
-
-
-@knowing
-@pytest.mark.parametrize(("kept", "new"), ADDITIONS.values(), ids=ADDITIONS)
-def test_additions_are_not_lost(crawl: Crawl, kept: str, new: str) -> None:
-    assert check_two(crawl, kept, new)
-
-
-@knowing
-@pytest.mark.parametrize("is_near", [False, True])
-def test_a_part_is_a_duplicate_of_the_whole(crawl: Crawl, is_near: bool) -> None:
-    part, whole = text(*POSTS[: 3 if is_near else 2]), text(*POSTS, *([] if is_near else OTHER_POSTS))
-    first, second = (crawl.deduplicator.sign("http://h/x", body.encode()).signature for body in (part, whole))
-    assert ((first ^ second).bit_count() <= 7) is is_near
-    assert not check_two(crawl, whole, part)
-
-
-@knowing
-def test_the_label_of_an_advertisement_is_no_addition_and_the_text_below_it_is(crawl: Crawl) -> None:
-    """The label may be that of an empty place, above the next paragraph of the text."""
-    advertised = "<p>The best travel deals from 99 a night, compare them and book instantly</p>"
-    assert not check_two(crawl, text(SHORT), text(SHORT, "<p>Sponsored</p>"))
-    assert crawl.check("/other", text(SHORT, "<p>Sponsored</p>", advertised)).verdict is Verdict.NEW
 
 
 def test_with_a_distance_of_0_only_the_same_text_is_a_duplicate(tmp_path: Path) -> None:

@@ -18,22 +18,12 @@ LATER = 64
 RULES = " ".join(words("rules of the house", 24)).capitalize() + "."
 
 
-def chapter(*, above: str = "", in_text: str = "", below: str = "", links: str = "") -> str:
-    text = f"<article><h1>Preparing the kettle</h1>{above}{paragraphs(words('kettle', 150))}{in_text}</article>"
+def chapter(*, above: str = "", below: str = "", links: str = "") -> str:
+    text = f"<article><h1>Preparing the kettle</h1>{above}{paragraphs(words('kettle', 150))}</article>"
     return page(f"Preparing the kettle | {SITE}", f"{text}{links}{below}", MENU)
 
 
 # Addresses
-
-NEIGHBOURS = '<p>See <a href="ch05.html">the next chapter</a>, <a href="ch03.html">the chapter before</a>.</p>'
-
-
-@knowing
-@pytest.mark.parametrize("ending", ["", "<!-- printed on another day -->"], ids=["same bytes", "a byte more"])
-def test_the_same_text_in_another_folder_is_a_duplicate_whatever_its_bytes(crawl: Crawl, ending: str) -> None:
-    text = chapter(links=NEIGHBOURS)
-    assert crawl.check("/v1/ch04.html", text).verdict is Verdict.NEW
-    assert is_duplicate(crawl.check("/v2/ch04.html", text + ending), "http://h/v1/ch04.html", "alike")
 
 
 def listing_with_link(link: str) -> str:
@@ -188,53 +178,8 @@ def test_a_date_that_all_pages_of_a_state_share_makes_no_other_text_after_eight_
 
 # Two sites that know different things of the same blocks
 
-CALL, PLEA = "In the games of the guild", "Please switch on scripts to see the comments"
-TILES = page(
-    "Tiles 2", f"<h3>{CALL}</h3><h2><a href='tiles'>Tiles 2, a game</a></h2><p>To be tried at once.</p><p>{PLEA}</p>"
-)
-
-
-def get_known_with_lines(crawl: Crawl) -> None:
-    for number in range(2 * MIN_PAGES):
-        lines = "" if number % 3 else f"<h3>{CALL}</h3><p>{PLEA}</p>"
-        crawl.check(f"/known/{number}", story(f"{crawl.host} {number}", below=lines))
-
-
-@pytest.mark.parametrize("other_known", [False, True], ids=["other site unknown", "other site known"])
-@pytest.mark.parametrize("shared_on_kept", [False, True], ids=["shared on new", "shared on kept"])
-def test_blocks_that_only_one_of_two_sites_shares_make_no_other_thin_page(
-    crawl: Crawl, mirror: Crawl, shared_on_kept: bool, other_known: bool
-) -> None:
-    get_known_with_lines(crawl if shared_on_kept else mirror)
-    if other_known:
-        (mirror if shared_on_kept else crawl).get_known()
-    assert crawl.kind(TILES) is PageKind.THIN
-    assert crawl.check("/tiles", TILES).verdict is Verdict.NEW
-    assert is_duplicate(mirror.check("/tiles", f"{TILES}<!-- -->"), "http://h/tiles")
-
 
 # Titles
-
-SERVICES = [f"/service/{number}" for number in range(8)]
-
-
-def card(site: str) -> str:
-    entries = "".join(f"<li><a href='{path}'>{' '.join(words(path, 4))}</a></li>" for path in SERVICES)
-    return page(f"Card of rations — {site}", f"<h1>Card of rations</h1><ul>{entries}</ul>")
-
-
-def get_known_with_titles(crawl: Crawl, site: str) -> None:
-    for number in range(2 * MIN_PAGES):
-        name = f"{crawl.host} {number}"
-        crawl.check(f"/known/{number}", story(name, site=site if number % 5 == 0 else str(number)))
-
-
-@pytest.mark.parametrize("known", [0, 1, 2], ids=["no site known", "one site known", "both sites known"])
-def test_what_two_sites_write_into_some_of_their_titles_names_no_page(crawl: Crawl, mirror: Crawl, known: int) -> None:
-    for site, name in ((crawl, "Guild of the lantern, Leith"), (mirror, "Portal of the lantern"))[:known]:
-        get_known_with_titles(site, name)
-    assert crawl.check("/card", card("Guild of the lantern, Leith")).verdict is Verdict.NEW
-    assert is_duplicate(mirror.check("/card", card("Portal of the lantern")), "http://h/card")
 
 
 def test_pages_whose_titles_have_the_same_parts_in_another_order_are_two_directions(crawl: Crawl) -> None:

@@ -16,7 +16,6 @@ from crawler_dedup.index.profiles import StoredSite
 from crawler_dedup.rules.counts import SiteCounts, can_read
 from crawler_dedup.rules.limits import MAX_COUNTERS, MIN_PAGES
 from crawler_dedup.rules.sites import UNKNOWN_SITE, SiteProfile, decode_profile, hash_part
-from crawler_dedup.signing.limits import MAX_LINKS
 from crawler_dedup.signing.links import Links, unpack_links
 from crawler_dedup.signing.outlinks import find_links
 from crawler_dedup.signing.parsing import parse
@@ -139,27 +138,6 @@ def test_a_link_is_navigation_only_if_it_occurs_under_different_titles() -> None
     assert learned(*copies, *other_pages).make_snapshot().navigation == numbers("/menu")
 
 
-def test_shared_blocks_are_forgotten_when_the_site_changes() -> None:
-    before = [page(number, blocks=[7]) for number in range(200)]
-    after = [
-        page(number, ["/new", "/menu", f"/own/{number}"], title=f"Story {number} - River", blocks=[8])
-        for number in range(200, 1_000)
-    ]
-    site = learned(*before, *after).make_snapshot()
-    assert site.furniture == {8}
-    assert not site.shared
-    assert site.navigation == numbers("/new", "/menu")
-    assert site.titles == {hash_part("river")}
-
-
-def test_the_navigation_of_a_page_with_too_many_links_is_not_learned_but_the_page_counts() -> None:
-    many = [f"/many/{link}" for link in range(MAX_LINKS + 1)]
-    site = learned(*(page(number, many) for number in range(MIN_PAGES))).make_snapshot()
-    assert site.is_known
-    assert site.navigation == frozenset()
-    assert site.titles == TEA
-
-
 def test_parts_that_the_site_writes_into_every_title_are_not_the_pages_own() -> None:
     site = learned(*map(page, range(MIN_PAGES))).make_snapshot()
     assert site.own_parts("Steeping | Tea House") == {"steeping"}
@@ -238,12 +216,6 @@ def test_blocks_and_links_that_are_cut_off_are_not_counted(blocks: bytes, links:
 @given(st.builds(SiteProfile, st.integers(1, 2**32), *[st.frozensets(st.integers(0, 2**32 - 1))] * 4))
 def test_a_snapshot_is_read_as_it_was_stored(site: SiteProfile) -> None:
     assert decode_profile(site.encode()) == site
-
-
-def test_an_unknown_site_has_no_shared_parts() -> None:
-    assert decode_profile(b"") is UNKNOWN_SITE
-    assert not UNKNOWN_SITE.is_known
-    assert SiteCounts.decode(b"", 0).pages_counted == 0
 
 
 @given(st.binary(max_size=50), st.integers(0, 10_000), st.integers(0, 255))

@@ -10,16 +10,13 @@ import pytest
 from crawler_dedup import Config, Decision, Deduplicator, Verdict
 from crawler_dedup.index import opening
 from crawler_dedup.rules.limits import MIN_PAGES
-from crawler_dedup.signedpage import PageKind
 from tests.support.crawling import words
 from tests.support.indexing import FILING
 from tests.support.sitepages import (
-    INTRODUCTION,
     MENU,
     SITE,
     STORIES,
     Crawl,
-    entries,
     is_duplicate,
     knowing,
     listing,
@@ -49,25 +46,10 @@ def notice(
 
 
 @knowing
-def test_short_pages_with_the_same_text_title_and_links_are_duplicates(crawl: Crawl, mirror: Crawl) -> None:
-    assert crawl.kind(notice()) is PageKind.THIN
-    assert crawl.check("/1", notice()).verdict is Verdict.NEW
-    copy = notice(extra="<!-- made on another day -->")
-    assert is_duplicate(crawl.check("/2", copy), "http://h/1", "alike")
-    assert is_duplicate(mirror.check("/1", copy), "http://h/1")
-
-
-@knowing
 @pytest.mark.parametrize("title", ["Remark | Tea House", "Notice 2 | Tea House", "Tea House", ""])
 def test_pages_of_a_known_site_that_differ_only_in_the_title_are_copies(crawl: Crawl, title: str) -> None:
     is_known = crawl.deduplicator.check("http://h/1", notice().encode()).snapshot > 0
     assert (crawl.check("/2", notice(title=title)).verdict is Verdict.DUPLICATE) is is_known
-
-
-def test_a_short_page_with_another_title_on_another_host_is_kept(crawl: Crawl, mirror: Crawl) -> None:
-    crawl.check("/1", notice())
-    for name in ("Remark", "Notice"):
-        assert mirror.check(f"/{name}", notice(title="Remark | Tea House", name=name)).verdict is Verdict.NEW
 
 
 @pytest.mark.parametrize(
@@ -105,14 +87,6 @@ def line_of_two(seed: str) -> str:
     return f"{''.join(parts[:4])} {''.join(parts[4:])}".capitalize()
 
 
-def test_what_all_pages_of_a_known_site_have_is_not_compared(crawl: Crawl) -> None:
-    crawl.get_known()
-    assert crawl.kind(notice()) is PageKind.THIN
-    assert crawl.check("/1", notice(menu=MENU)).verdict is Verdict.NEW
-    assert is_duplicate(crawl.check("/2", notice()), "http://h/1")
-    assert is_duplicate(crawl.check("/3", notice(menu=MENU[: len(MENU) // 2])), "http://h/1")
-
-
 # Pages without content
 
 
@@ -146,79 +120,7 @@ def test_a_page_without_content_passes_unchecked_at_every_address(crawl: Crawl, 
         assert crawl.check(path, content).verdict is Verdict.NEW  # it represents none
 
 
-def test_a_log_in_form_inside_the_frame_of_the_site_passes_unchecked(crawl: Crawl) -> None:
-    form = page("Log in | Tea House", LOG_IN.format("password"), MENU)
-    for number in range(3):
-        assert crawl.check(f"/private/{number}", form).verdict is Verdict.UNCHECKED
-
-
-FRAMES = {
-    "menu": page(SITE, "", MENU),
-    "loading": page(SITE, "<p>Loading…</p>", MENU),
-    "name": page(f"Photographs | {SITE}", "<p>Photographs</p>", MENU),
-}
-
-
-@pytest.mark.parametrize("name", FRAMES)
-@knowing
-def test_frames_that_a_script_fills_are_not_duplicates_of_each_other(crawl: Crawl, name: str) -> None:
-    assert crawl.kind(FRAMES[name]) is PageKind.THIN
-    for number in range(4):
-        assert crawl.check(f"/app/{number}", f"{FRAMES[name]}<!-- {number} -->").verdict is Verdict.NEW
-
-
 # Lists
-
-
-def test_before_the_site_is_known_two_tag_pages_are_duplicates_only_if_title_and_text_agree(crawl: Crawl) -> None:
-    green = listing("Green", STORIES, heading="Green")
-    assert crawl.check("/tag/green", green).verdict is Verdict.NEW
-    assert crawl.check("/tag/leaf", listing("Leaf", STORIES, heading="Leaf")).verdict is Verdict.NEW
-    other_text = green.replace(INTRODUCTION, INTRODUCTION + " harbours")
-    assert crawl.check("/tag/green?text", other_text).verdict is Verdict.NEW
-    other_title = green.replace("<title>Green", "<title>Leaf")
-    assert crawl.check("/tag/green?title", other_title).verdict is Verdict.NEW
-    assert is_duplicate(crawl.check("/tag/green/1", green + "<!-- -->"), "http://h/tag/green", "alike")
-
-
-def test_lists_of_the_same_entries_under_other_titles_are_duplicates_on_one_host(crawl: Crawl, mirror: Crawl) -> None:
-    crawl.get_known()
-    mirror.get_known()
-    crawl.check("/tag/green", listing("Green", STORIES))
-    assert mirror.check("/tag/leaf", listing("Leaf", STORIES)).verdict is Verdict.NEW
-    assert is_duplicate(mirror.check("/tag/green", listing("Green", STORIES)), "http://h/tag/green")
-
-
-def framed(name: str, stories: list[str], *, side: str = "") -> str:
-    """Return a list with a frame, which has the *side* column of one host."""
-    menu = "".join(f'<li><a href="/{side}/{at}">{" ".join(words(f"{side} {at}", 2))}</a></li>' for at in range(6))
-    column = f"<div><h3>{' '.join(words(side, 3))}</h3><p>{' '.join(words(side + ' 1', 6))}</p></div>" if side else ""
-    return page(f"{name} | {SITE}", f"<div><h1>Green</h1><ul>{entries(stories)}</ul></div>{column}", menu)
-
-
-LONG_LIST = [f"/story/{number}" for number in range(24)]
-
-
-def test_a_list_in_the_frame_of_another_host_is_kept_before_the_sites_are_known(crawl: Crawl, mirror: Crawl) -> None:
-    assert crawl.check("/green", framed("Green", LONG_LIST, side="river")).verdict is Verdict.NEW
-    assert mirror.check("/green", framed("Green", LONG_LIST, side="harbour")).verdict is Verdict.NEW
-
-
-def test_on_another_host_a_line_between_the_heading_and_a_list_is_not_furniture(crawl: Crawl, mirror: Crawl) -> None:
-    """Each hotel of a chain has its own address above a list of all hotels."""
-    for host, line in ((crawl, "14 Mill Lane, Leeds"), (mirror, "7 Abbey Row, Bath")):
-        hotel = framed("Green", LONG_LIST).replace("</h1>", f"</h1><p>{line}</p>")
-        assert host.kind(hotel) is PageKind.THIN
-        assert host.check("/contact", hotel).verdict is Verdict.NEW
-
-
-def test_a_long_list_of_a_known_site_covers_a_list_with_an_entry_less(crawl: Crawl) -> None:
-    """In the other direction an entry is new, and leads to a page that was not seen before."""
-    crawl.get_known()
-    long = [f"/story/{number}" for number in range(30)]
-    assert crawl.check("/archive", listing("Archive", long)).verdict is Verdict.NEW
-    assert is_duplicate(crawl.check("/archive/old", listing("Archive", long[2:])), "http://h/archive", "alike")
-    assert crawl.check("/archive/new", listing("Archive", ["/story/new", *long])).verdict is Verdict.NEW
 
 
 def test_pictures_in_a_list_belong_to_its_entries(crawl: Crawl) -> None:
@@ -291,13 +193,6 @@ def test_what_another_host_writes_on_all_its_pages_is_not_ignored_here(crawl: Cr
         mirror.check(f"/{number}", story(f"mirrored {number}", below=heading))
     assert mirror.check("/remark", remark("a")).verdict is Verdict.NEW
     assert crawl.check("/remark", remark("a", frame=heading)).verdict is Verdict.NEW
-
-
-@knowing
-@pytest.mark.parametrize("other_answers", [("Yes", "No", "No", "No"), ("Yes", "No", "Yes")])
-def test_a_repeated_line_counts_as_often_as_it_occurs(crawl: Crawl, other_answers: tuple[str, ...]) -> None:
-    for path, answers in (("/1", ("Yes", "No", "Yes", "Yes")), ("/2", other_answers)):
-        assert crawl.check(path, notice(extra=f"<p>{'</p><p>'.join(answers)}</p>")).verdict is Verdict.NEW
 
 
 @knowing

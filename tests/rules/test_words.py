@@ -10,7 +10,7 @@ import pytest
 from crawler_dedup import Decision, Deduplicator, Verdict
 from tests.support.cases import read_cases
 from tests.support.crawling import paragraphs, words
-from tests.support.sitepages import MENU, SITE, Crawl, is_duplicate, knowing, page
+from tests.support.sitepages import MENU, SITE, Crawl, page
 
 TEMPLATES = read_cases(__file__, "words")
 BESIDE_MAIN_TEXT = ("<p><a", "<p>Paris", "<p>{}: May 12, 2026</p><p>")
@@ -113,49 +113,7 @@ def test_a_page_is_unchanged_at_its_next_visit_only_if_it_shows_nothing_new(
 # Which page represents which
 
 
-def printed(content: str, *more: str, menu: str = "") -> str:
-    """Return an article without a title of its own, with *more* paragraphs."""
-    body = content.partition("<article>")[2].partition("</article>")[0]
-    return page(SITE, f"<article>{body}{''.join(more)}</article>", menu)
-
-
-@knowing
-def test_a_page_without_a_title_of_its_own_may_be_a_copy_and_represents_none_that_has_one(crawl: Crawl) -> None:
-    article = text("the mill", "Leith")
-    assert crawl.check("/page/159/", printed(article, menu=MENU)).verdict is Verdict.NEW
-    assert crawl.check("/mill", article).verdict is Verdict.NEW
-    assert is_duplicate(crawl.check("/mill/print", printed(article)), "http://h/page/159/")
-
-
-@knowing
-@pytest.mark.parametrize(("more", "verdict"), [("", Verdict.DUPLICATE), ("<p>By hand</p>", Verdict.NEW)])
-def test_a_copy_for_printing_is_dropped_if_it_has_nothing_of_its_own(crawl: Crawl, more: str, verdict: Verdict) -> None:
-    article = text("the mill", "Leith")
-    assert crawl.check("/mill", article).verdict is Verdict.NEW
-    assert crawl.check("/mill/print", printed(article, more)).verdict is verdict
-
-
 # Titles
-
-
-@pytest.mark.parametrize("known", [False, True], ids=["site unknown", "site known"])
-@pytest.mark.parametrize(
-    ("title", "content", "values"),
-    [
-        ("Flight BA12: {}", "<h1>Flight BA12</h1><div>{}</div>", ("On time", "Delayed")),
-        ("Election: {} wins", "<h1>Election</h1><h2>{}</h2>", ("Jones", "Smith")),
-        ("Changes | {}", "<h1>Changes</h1><h2>{}</h2>", ("v2", "v3")),
-    ],
-)
-def test_what_repeats_a_title_counts_if_the_kept_page_has_another_title(
-    crawl: Crawl, known: bool, title: str, content: str, values: tuple[str, str]
-) -> None:
-    if known:
-        crawl.get_known()
-    text = paragraphs(words("a journey"))
-    for value in values:
-        html = page(title.format(value), content.format(value) + f"<article>{text}</article>", MENU)
-        assert crawl.check(f"/{value}", html).verdict is Verdict.NEW
 
 
 def test_two_texts_that_share_their_name_and_a_licence_are_two_pages(crawl: Crawl, mirror: Crawl) -> None:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from crawler_dedup.signing.dates import DateInLine, find_date
 from crawler_dedup.signing.features import normalise
-from crawler_dedup.signing.tables import read_date_names
+from crawler_dedup.signing.wordtables import read_date_names
 from tests.support.cases import read_cases
 
 CASES = read_cases(__file__)["dates"]

@@ -68,6 +68,7 @@ def test_elements_that_are_not_text_are_skipped_with_their_content() -> None:
 
 TEXT = "What stands in the harbour house: ropes, blocks and cleats, and above all hemp. " * 3
 LISTED = "<li><a href='/'>The old harbour house</a></li>"
+HALF = f"<div><p>{TEXT[:80]}<a href='/'>{TEXT[80:160]}</a></p></div>"
 WHOLE_PAGE = f"<header>a</header><h1>Harbour</h1><div>{TEXT}</div>"
 SWALLOWING = ["aside", "button", "dialog", "menu", "nav", "noscript"]
 
@@ -102,12 +103,15 @@ def test_such_an_element_within_another_one_is_read() -> None:
 
 
 def test_an_element_that_contains_no_whole_page_or_less_than_the_rest_is_not_read() -> None:
+    parts = {"text": TEXT, "short": TEXT[:230], "list": f"<ul>{40 * LISTED}</ul>", "linked": 8 * HALF}
     for markup in CASES["not_read"]:
-        read = texts_of(
-            exactly(f"<p>text</p>{markup}".format(text=TEXT, short=TEXT[:230], list=f"<ul>{40 * LISTED}</ul>"))
-        )
+        read = texts_of(exactly(f"<p>text</p>{markup.format(**parts)}"))
         assert read[0] == "text"
         assert not {"Harbour", "About me"} & {*read}
+
+
+def test_a_page_for_readers_without_scripts_is_read_whatever_follows_it() -> None:
+    assert texts(f"<noscript><p>{TEXT * 6}</p></noscript><p>Loading</p>") == [(TEXT * 6).strip(), "Loading"]
 
 
 def test_blocks_in_elements_with_the_same_names_have_the_same_kind_of_path() -> None:
@@ -123,15 +127,6 @@ def test_a_block_that_links_only_within_the_page_has_no_kind_of_path() -> None:
 
 
 # Links
-
-
-def linked(markup: str) -> list[tuple[str, int]]:
-    return [(block.text, block.linked) for block in read_outline(exactly(markup)).blocks]
-
-
-def test_text_in_links_is_counted() -> None:
-    for markup, expected in CASES["links"]:
-        assert linked(markup) == [*map(tuple, expected)]
 
 
 BEFORE_A_CARD = '<div>running text <a href="/x"><div>card</div></a> goes on</div>'
@@ -156,9 +151,6 @@ def test_a_group_is_identified_by_the_number_of_its_element() -> None:
 
 
 # Pages as they are
-
-DRAWN = "<g><text x=1>heat<tspan>pump</tspan></text><text>valve</text></g><foreignObject><p>tank</p></foreignObject>"
-ABOVE_AND_BELOW = ["above", "heat pump valve tank", "below"]
 
 NESTED = ["div", "b", "ul", "my-element", "blockquote"]
 

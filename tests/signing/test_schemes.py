@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import random
-from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import Field, replace
 from itertools import product
@@ -17,16 +16,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from xxhash import xxh3_64_intdigest
 
-from crawler_dedup import Config, ConfigError, Deduplicator, IndexMismatch, Verdict, transfer
+from crawler_dedup import Config, ConfigError, Deduplicator, IndexMismatch, Verdict
 from crawler_dedup.index import opening
 from crawler_dedup.index.lmdb.index import DirectoryIndex
-from crawler_dedup.permutedtables import distance
+from crawler_dedup.inspection import transfer
+from crawler_dedup.inspection.transfer import Export
 from crawler_dedup.signedpage import Signature, SignedPage
 from crawler_dedup.signing.lookup import Lookup, lookup_of
 from crawler_dedup.signing.schemes import NAMES, Agreement, Scheme, SimHash, ValueScheme, scheme_of
 from crawler_dedup.signing.schemes.scheme import PATH
 from crawler_dedup.system.extras import has_extra
-from crawler_dedup.transfer import Export
 from tests.support.examples import examples
 from tests.support.prose import ODD, SAMPLES, config, html, prose, sentences, text_of
 from tests.support.verification import verify
@@ -204,12 +203,6 @@ def test_only_simhash_reads_all_pages_of_a_frequent_key(scheme: Scheme) -> None:
 # Small and large differences
 
 
-@pytest.fixture
-def opened(tmp_path: Path, spec: str) -> Iterator[Deduplicator]:
-    with Deduplicator.open(tmp_path, config(spec)) as deduplicator:
-        yield deduplicator
-
-
 def test_another_word_makes_another_page_unless_signatures_alone_decide(tmp_path: Path, spec: str) -> None:
     words = prose(0).split()
     words[150] = prose(38).split()[0]
@@ -220,24 +213,6 @@ def test_another_word_makes_another_page_unless_signatures_alone_decide(tmp_path
         assert is_same is (compare == "signatures" and spec not in ("exact", "imatch lexica=0"))
 
 
-@pytest.mark.parametrize("chinese", [False, True])
-def test_a_page_is_not_covered_by_an_excerpt_of_it(opened: Deduplicator, chinese: bool) -> None:
-    for seed in range(3):
-        lines = sentences(seed, 40, chinese=chinese)
-        whole = sign(opened, "whole", "".join(lines))
-        for part_of in (4, 3, 2):
-            for at in (0, 40 - 40 // part_of):
-                excerpt = sign(opened, "excerpt", "".join(lines[at : at + 40 // part_of]))
-                assert opened.compare(whole, excerpt) is None, (seed, part_of, at)
-
-
-def test_an_article_with_hundreds_of_comments_is_not_dropped_because_the_article_is_kept(opened: Deduplicator) -> None:
-    article = prose(0, 12)
-    comments = "\n".join(" ".join(line.split()[:6]) + "." for seed in range(1, 7) for line in sentences(seed, 40))
-    assert len(comments) > 5 * len(article)
-    assert opened.compare(sign(opened, "new", f"{article}\n{comments}"), sign(opened, "kept", article)) is None
-
-
 # Excerpts
 
 
@@ -246,34 +221,6 @@ def excerpt(text: str, hundredths: int, place: int = 0) -> str:
     length = len(text) * hundredths // 100
     start = (len(text) - length) * place // 2
     return text[start : start + length]
-
-
-@given(new=TEXTS | st.sampled_from([*SAMPLES.values()]), kept=TEXTS | st.sampled_from([*SAMPLES.values()]))
-def test_texts_that_agree_are_measured_with_the_shares_by_which_they_agree(scheme: Scheme, new: str, kept: str) -> None:
-    signatures = scheme.sign(text_of(new)), scheme.sign(text_of(kept))
-    agreement, measured = scheme.compare(*signatures), scheme.measure(*signatures)
-    expect_sound(measured)
-    if scheme.name == "simhash":
-        assert measured == Agreement(distance=distance(*(signature.number for signature in signatures)))
-    elif agreement is not None and agreement.coverage is not None:
-        assert measured is not None
-        if scheme.name == "pinyin":  # its resemblance is the smaller one of two shares
-            measured = dataclasses.replace(measured, resemblance=min(measured.resemblance or 0, measured.coverage or 0))
-        assert measured == agreement
-
-
-def test_shares_are_measured_also_of_texts_that_do_not_agree() -> None:
-    for name in ["shingling", "minhash", "ddw", "sentences", "pinyin", "winnowing"]:
-        scheme, raw = scheme_of(name), prose(1, 120, chinese=True)
-        whole, part, other = (
-            scheme.sign(text_of(text)) for text in (raw, excerpt(raw, 30, 1), prose(6, 120, chinese=True))
-        )
-        assert scheme.compare(part, whole) is scheme.compare(other, whole) is None
-        of_part, of_other = scheme.measure(part, whole), scheme.measure(other, whole)
-        assert of_part is not None
-        assert of_other is not None
-        assert (of_part.coverage or 0) > (of_other.coverage or 0)
-        assert (of_part.resemblance or 0) > (of_other.resemblance or 0)
 
 
 FINDING = {  # from which length on they find every excerpt of a long text
@@ -295,20 +242,6 @@ def test_excerpts_of_sufficient_length_are_found() -> None:
                 assert scheme.finds(part, whole), (seed, hundredths)
                 assert scheme.compare(part, whole) is not None, (seed, hundredths)
                 assert scheme.compare(whole, part) is None or hundredths > 75, (seed, hundredths)
-
-
-@pytest.mark.parametrize(("lookup", "least"), [("supershingles", 0.7), ("minima", 0.3), ("mod", 0.0)])
-def test_the_least_resemblance_follows_from_the_lookup_unless_it_is_given(lookup: str, least: float) -> None:
-    raw = prose(2, 200)
-    for threshold, expected in ((0, least), (0.5, 0.5)):
-        scheme = scheme_of(f"shingling lookup={lookup} threshold={threshold}")
-        whole = scheme.sign(text_of(raw))
-        for hundredths in range(5, 100, 5):
-            part = scheme.sign(text_of(excerpt(raw, hundredths)))
-            measured = scheme.measure(part, whole)
-            assert measured is not None
-            agrees = (measured.resemblance or 0) >= expected and (measured.coverage or 0) >= 0.8
-            assert (scheme.compare(part, whole) is not None) == agrees
 
 
 # Names, options, headers
@@ -377,16 +310,12 @@ def test_signatures_and_keys_depend_on_the_options_in_the_spec_only(name: str, o
     [
         ("simhash", "simhash weight=tf", ("weight=tf^0.75", "weight=tf'")),
         ("exact", "sentences", ("exact hash=xxh3_128", "sentences")),
-        ("shingling", "shingling coverage=0.5", ()),
     ],
 )
 def test_an_index_made_with_another_scheme_or_filed_option_is_refused_and_both_named(
-    tmp_path: Path, spec: str, chosen: str, named: tuple[str, ...]
+    tmp_path: Path, spec: str, chosen: str, named: tuple[str, str]
 ) -> None:
     Deduplicator.open(tmp_path, config(spec)).close()
-    if not named:
-        Deduplicator.open(tmp_path, config(chosen)).close()
-        return
     with pytest.raises(IndexMismatch) as refused:
         Deduplicator.open(tmp_path, config(chosen))
     assert refused.value.differences == {"scheme": (scheme_of(spec).spec, scheme_of(chosen).spec)}

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import gzip
-import json
 import random
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -24,6 +23,7 @@ from crawler_dedup.batch.sign import Signing, sign_collection
 from crawler_dedup.system.callbacks import Advance, ignore_progress
 from crawler_dedup.system.compression import zstd
 from tests.support.crawling import article
+from tests.support.labelled import write_lines
 from tests.support.sitepages import listing, story
 
 CONFIG = Config(tokenizer="bigrams")
@@ -84,11 +84,6 @@ def start(_: str, __: int | None) -> Advance:
     return ignore_progress
 
 
-def write_lines(path: Path, lines: Iterable[Mapping[str, Any]]) -> Path:
-    path.write_text("".join(f"{json.dumps(line)}\n" for line in lines), encoding="utf-8")
-    return path
-
-
 def write_pages(path: Path, pages: Iterable[Page]) -> Path:
     return write_lines(
         path, ({key: value for key, value in page._asdict().items() if value is not None} for page in pages)
@@ -131,11 +126,10 @@ def warc_record(
     *,
     status: str = "200 OK",
     content_type: str = "text/html; charset=utf-8",
-    http_headers: str = "",
     **record: Any,
 ) -> bytes:
     """Write a record of a response."""
-    head = f"HTTP/1.1 {status}\r\nContent-Type: {content_type}\r\n{http_headers}\r\n"
+    head = f"HTTP/1.1 {status}\r\nContent-Type: {content_type}\r\n\r\n"
     return write_record(url, head.encode() + body, **record)
 
 
@@ -211,12 +205,14 @@ def decide(directory: Path, profiles: Path, pages: Iterable[Page], config: Confi
         return deduplicator.decide(signed)
 
 
-def answer_of(decision: Decision) -> Answer:
-    match = decision.match
-    is_own = decision.verdict is Verdict.UNCHANGED
-    return Answer(
-        str(decision.verdict),
-        decision.key if is_own else decision.duplicate_of,
-        match.rule if match else "",
-        match.distance if match else None,
-    )
+def crawl_answers(directory: Path, profiles: Path, pages: Iterable[Page], config: Config = CONFIG) -> list[Answer]:
+    """Return the parts of the decisions of :func:`decide` that a batch job has, too."""
+    return [
+        Answer(
+            str(decision.verdict),
+            decision.key if decision.verdict is Verdict.UNCHANGED else decision.duplicate_of,
+            decision.match.rule if decision.match else "",
+            decision.match.distance if decision.match else None,
+        )
+        for decision in decide(directory, profiles, pages, config)
+    ]

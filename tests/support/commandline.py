@@ -23,8 +23,8 @@ from msgspec.structs import replace
 from crawler_dedup import Config, Decision, Deduplicator, Verdict
 from crawler_dedup.cli import app
 from crawler_dedup.index.opening import open_index
+from crawler_dedup.inspection.journals import read_lines
 from crawler_dedup.journal.entry import VERSION, Entry, Event, entry_of
-from crawler_dedup.journal.reader import read_lines
 from crawler_dedup.journal.writer import JournalWriter
 from tests.support import processes
 

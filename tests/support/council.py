@@ -2,21 +2,7 @@
 
 from __future__ import annotations
 
-from tests.support.crawling import article
-
-TEXT = """
-<p>The council has decided about the plan for a new bridge over the river at the old mill, after a debate that lasted for
-more than four hours on Thursday evening in the large hall of the school.</p>
-<p>The bridge is meant to connect the station with the northern quarter, where about three thousand people live, and where
-the next crossing is more than two kilometres away.</p>
-<p>Engineers from the county have estimated that the work begins in the spring, that it takes about eighteen months, and
-that the road along the bank stays closed to lorries for that time.</p>
-<p>Residents of the lower town had collected signatures, because they expect more traffic in the narrow streets around the
-market, and had asked for a second study of noise and of parking.</p>
-<p>The mayor said that the decision was not an easy one, that everybody had been heard, and that the council is going to
-look at the matter again as soon as the county publishes its figures.</p>
-<aside>The plan was {decided}.</aside>
-"""
+from tests.support.crawling import article, paragraphs, words
 
 
 def page(title: str, body: str) -> str:
@@ -24,7 +10,8 @@ def page(title: str, body: str) -> str:
 
 
 def council(decided: str, link: str = "") -> str:
-    return page("The bridge at the old mill", f"{TEXT.format(decided=decided)}{link}")
+    text = paragraphs(words("The bridge at the old mill"))
+    return page("The bridge at the old mill", f"{text}<aside>The plan was {decided}.</aside>{link}")
 
 
 NEWS = """

@@ -10,6 +10,7 @@ from click.testing import Result
 from crawler_dedup import Config, Deduplicator, SignedPage, Verdict
 from crawler_dedup.index.lmdb.index import DirectoryIndex
 from crawler_dedup.index.records import Record
+from crawler_dedup.inspection.verification import find_problems
 from crawler_dedup.signing.lookup import lookup_of
 from tests.support.commandline import invoke
 from tests.support.crawling import article
@@ -49,7 +50,7 @@ def kept(directory: Path) -> set[str]:
 
 def is_sound(directory: Path) -> bool:
     with closing(DirectoryIndex.attach(directory)) as store:
-        return not store.verify(lookup_of(store.header.spec))
+        return not find_problems(store, lookup_of(store.header.spec))
 
 
 def fill(directory: Path) -> None:

@@ -27,7 +27,8 @@ def write_set(
     return folder
 
 
-def write_lines(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
+def write_lines(path: Path, rows: Iterable[Mapping[str, Any]]) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     text = "".join(json.dumps(row) + "\n" for row in rows).encode()
     path.write_bytes(gzip.compress(text) if path.suffix == ".gz" else text)
+    return path

@@ -184,6 +184,12 @@ def workers() -> list[int]:
     return sorted(child.pid for child in workerprocess._children if not child._has_ended)
 
 
+def seconds_of(process: int) -> float:
+    """Return the processor time that a process has used, on Linux."""
+    fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 def _can_be_forked(environment: Mapping[str, str]) -> bool:
     """Return whether a forked process can obey all variables of the interpreter in *environment*."""
     return all(

@@ -10,8 +10,8 @@ from typing import Any
 
 from crawler_dedup import Config
 from crawler_dedup.signing.segmentation import han_cutter
-from crawler_dedup.signing.tables import stop_words
 from crawler_dedup.signing.text import Text
+from crawler_dedup.signing.wordtables import stop_words
 from crawler_dedup.spiders.demo import DEMO_TEXTS
 from crawler_dedup.system.compression import decompress
 

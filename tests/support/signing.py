@@ -9,7 +9,7 @@ from typing import Any
 from crawler_dedup import Config, Decision, SignedPage
 from crawler_dedup.crawl.serveroutages import Outages
 from crawler_dedup.crawl.workers import Workers
-from crawler_dedup.worker.messages import Checked, CheckPage, LogLine
+from crawler_dedup.worker.messages import CheckPage, LogLine
 from tests.support.crawling import article
 
 ODD_CONFIG = Config(tokenizer="bigrams", extractor="tests.support.odd_extractor.extract")
@@ -58,9 +58,9 @@ def pids(workers: Workers) -> list[int]:
 
 def check(
     body: bytes = GOOD, url: str = URL, *, scope: str = "", encoding: str | None = None
-) -> tuple[CheckPage, type[Checked], bytes]:
+) -> tuple[CheckPage, bytes]:
     """Return the arguments of :meth:`Workers.ask` that check a page."""
-    return CheckPage(url, encoding, url, scope), Checked, body
+    return CheckPage(url, encoding, url, scope), body
 
 
 async def sign(workers: Workers, body: bytes = GOOD, url: str = URL) -> SignedPage:

@@ -13,6 +13,7 @@ from crawler_dedup.index.lmdb.index import DirectoryIndex
 from crawler_dedup.index.protocols import Filing
 from crawler_dedup.index.records import hash_scope, name_page
 from crawler_dedup.index.transaction import Transaction
+from crawler_dedup.inspection.verification import find_problems
 
 if TYPE_CHECKING:
     from crawler_dedup.index.redis.storage import ServerStorage
@@ -21,15 +22,15 @@ if TYPE_CHECKING:
 def verify(pages: Index, filing: Filing) -> list[str]:
     """Check every bucket of an index against the records; return a sentence for each fault."""
     if isinstance(pages, DirectoryIndex):
-        return pages.verify(filing)
+        return find_problems(pages, filing)
     from crawler_dedup.index.redis.index import ServerIndex
 
     assert isinstance(pages, ServerIndex)
     with pages._read() as txn:
-        return _find_problems(txn, filing)
+        return _find_problems_on_server(txn, filing)
 
 
-def _find_problems(pages: Transaction, filing: Filing) -> list[str]:
+def _find_problems_on_server(pages: Transaction, filing: Filing) -> list[str]:
     storage: ServerStorage = pages._storage  # type: ignore[assignment]
     keys = storage.keys
     items = list(pages.items())

@@ -8,9 +8,9 @@ from warcio.archiveiterator import ArchiveIterator as WarcioIterator
 
 from crawler_dedup import Config
 from crawler_dedup.cli.project import Target
-from crawler_dedup.crawl.startup import find_journal_directory, find_warc_directory
+from crawler_dedup.crawl.configuration import find_journal_directory, find_warc_directory
 from crawler_dedup.index.location import find_location
-from crawler_dedup.journal.reader import Journals
+from crawler_dedup.inspection.journals import Journals
 from tests.support.crawling import WALK, Answer, Site, article, crawl_pages, html, run_script, start_script
 from tests.support.processes import run
 

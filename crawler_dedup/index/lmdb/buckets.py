@@ -7,33 +7,23 @@ page: a look-up copies whole chunks and hands numpy one array, an insertion rewr
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from itertools import islice
 
 import lmdb
+import msgspec
 import numpy as np
 
-from crawler_dedup.errors import IndexDamaged
-from crawler_dedup.hashes import Numbers, mix_bits
-from crawler_dedup.index.layout import CHUNK_BYTES, FIRST_CHUNK_BYTES
+from crawler_dedup.hashes import Numbers
+from crawler_dedup.index.layout import CHUNK_BYTES, FIRST_CHUNK_BYTES, decode_payloads
 
-
-def tally(scopes: Numbers | int, keys: Numbers | int, payloads: Numbers) -> Numbers:
-    """Return the number of *payloads* and a sum of their hashes, each with its scope and key (arrays or one for all).
-
-    Equal tallies mean equal sets of entries, except with a probability of 2^-64, and except for deliberate damage.
-    """
-    buckets = np.atleast_1d(np.asarray(scopes, dtype=np.uint64) ^ np.asarray(keys, dtype=np.uint64))
-    hashes = mix_bits(buckets * np.uint64(0x9E3779B97F4A7C15) + payloads)
-    return np.array([hashes.size, hashes.sum()], dtype=np.uint64)
-
-
-_PAYLOAD = np.dtype("<u8")
 _TABLE_SHIFT = 40
 _REST = (1 << _TABLE_SHIFT) - 1
 _LONG = 0xFF
-_TALLIED = 4096
 _LAST = b"\xff" * 4
 _MAX_CHUNKS = 1 << 31
+
+
+Chunk = tuple[int, int, Numbers]
+"""A part of a bucket: its scope, its key, and payloads in it."""
 
 
 class Buckets:
@@ -68,7 +58,7 @@ class Buckets:
         for name, chunk in first:
             if len(chunk) >= FIRST_CHUNK_BYTES or len(chunk) & 7:  # it may be full, or is damaged
                 chunks += self._read_further(txn, bytes(name), chunk, limit)
-        return _payloads(b"".join(chunks))
+        return decode_payloads(b"".join(chunks))
 
     def _read_further(
         self, txn: lmdb.Transaction, name: bytes, chunk: bytes | memoryview, limit: int | None
@@ -80,7 +70,7 @@ class Buckets:
             chunk = txn.get(_chunk_name(name, number), b"", self.db)
             yield chunk
         if len(chunk) & 7:
-            _payloads(chunk)  # raises
+            decode_payloads(chunk)  # raises
 
     def remove(self, txn: lmdb.Transaction, scope: int, keys: Iterable[int], payload: int) -> None:
         """Remove *payload* from the buckets of *keys*; skip buckets that do not have it."""
@@ -88,11 +78,11 @@ class Buckets:
             for key in keys:
                 _remove(cursor, _name(scope, key), payload)
 
-    def chunks(self, txn: lmdb.Transaction) -> Iterator[tuple[int, int, Numbers]]:
-        """Yield (scope, key, payloads) of every chunk, in ascending order of scope and key.
+    def chunks(self, txn: lmdb.Transaction) -> Iterator[Chunk]:
+        """Yield all chunks, in ascending order of scope and key.
 
         Raises:
-            IndexDamaged: there is a chunk that look-ups would not find, or could not read.
+            msgspec.DecodeError: there is a chunk that look-ups would not find, or could not read.
         """
         bucket, expected = b"", 0
         with txn.cursor(db=self.db) as cursor:
@@ -106,20 +96,7 @@ class Buckets:
                 if number != expected:
                     raise _damaged(name, chunk)
                 expected = number + 1 if len(chunk) == _size(number) else -1
-                yield (int.from_bytes(bucket[:4], "big"), _key_of(bucket), _payloads(chunk))
-
-    def tally(self, txn: lmdb.Transaction) -> Numbers:
-        """Tally all entries. Raises the errors of :meth:`chunks`."""
-        total, chunks = np.zeros(2, dtype=np.uint64), self.chunks(txn)
-        while batch := list(islice(chunks, _TALLIED)):
-            scopes, keys, payloads = zip(*batch, strict=True)
-            lengths = [len(chunk) for chunk in payloads]
-            total += tally(
-                np.repeat(np.array(scopes, dtype=np.uint64), lengths),
-                np.repeat(np.array(keys, dtype=np.uint64), lengths),
-                np.concatenate(payloads),
-            )
-        return total
+                yield (int.from_bytes(bucket[:4], "big"), _key_of(bucket), decode_payloads(chunk))
 
 
 def _name(scope: int, key: int) -> bytes:
@@ -155,15 +132,8 @@ def _chunk_name(name: bytes, number: int) -> bytes:
     return name + number.to_bytes(4, "big") if number else name
 
 
-def _damaged(name: bytes | memoryview, chunk: bytes | memoryview) -> IndexDamaged:
-    return IndexDamaged(f"A bucket is damaged: chunk {bytes(name).hex()} of {len(chunk)} bytes.")
-
-
-def _payloads(content: bytes | memoryview) -> Numbers:
-    try:
-        return np.frombuffer(content, dtype=_PAYLOAD)
-    except ValueError:
-        raise IndexDamaged(f"A bucket is damaged: it has {len(content)} bytes.") from None
+def _damaged(name: bytes | memoryview, chunk: bytes | memoryview) -> msgspec.DecodeError:
+    return msgspec.DecodeError(f"a bucket is damaged: chunk {bytes(name).hex()} of {len(chunk)} bytes")
 
 
 def _size(number: int) -> int:
@@ -175,7 +145,7 @@ def _last(cursor: lmdb.Cursor, name: bytes) -> tuple[int, bytes]:
     """Return number and content of a bucket's last chunk; (0, b"") where there is no bucket.
 
     Raises:
-        IndexDamaged: the chunk cannot be the last one.
+        msgspec.DecodeError: the chunk cannot be the last one.
     """
     chunk = cursor.get(name)
     if chunk is None:
@@ -195,19 +165,16 @@ def _last(cursor: lmdb.Cursor, name: bytes) -> tuple[int, bytes]:
 
 def _append(cursor: lmdb.Cursor, name: bytes, added: bytes) -> None:
     number, chunk = _last(cursor, name)
-    content, at = chunk + added, 0
-    while at < len(content):
-        size = _size(number)
-        cursor.put(_chunk_name(name, number), content[at : at + size])
-        at += size
-        number += 1
+    if len(chunk) == _size(number):
+        number, chunk = number + 1, b""
+    cursor.put(_chunk_name(name, number), chunk + added)
 
 
 def _remove(cursor: lmdb.Cursor, name: bytes, payload: int) -> None:
     """Remove *payload* from a bucket: the last payload of the bucket takes its place."""
     number, chunk = 0, cursor.get(name)
     while chunk is not None:
-        at = np.flatnonzero(_payloads(chunk) == payload)
+        at = np.flatnonzero(decode_payloads(chunk) == payload)
         if len(at):
             break
         number += 1
@@ -216,12 +183,11 @@ def _remove(cursor: lmdb.Cursor, name: bytes, payload: int) -> None:
         return
     start, content = 8 * int(at[0]), bytes(chunk)
     last_number, last = _last(cursor, name)
+    changed = content[:start] + last[-8:] + content[start + 8 :]
     if number != last_number:
-        cursor.put(_chunk_name(name, number), content[:start] + last[-8:] + content[start + 8 :])
-        shorter = last[:-8]
-    else:
-        shorter = content[:start] + (last[-8:] if start + 8 < len(content) else b"") + content[start + 8 : -8]
-    if shorter:
+        cursor.put(_chunk_name(name, number), changed)
+        changed = last
+    if shorter := changed[:-8]:
         cursor.put(_chunk_name(name, last_number), shorter)
     else:
         cursor.set_key(_chunk_name(name, last_number))

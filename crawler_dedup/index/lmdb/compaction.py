@@ -10,7 +10,9 @@ from pathlib import Path
 
 import lmdb
 
-from crawler_dedup.index.lmdb.engine import COPY_DIRECTORY, DATA_FILE, KEEP_MAP_SIZE, require_ours, unusable_error
+from crawler_dedup.index.header import check_header
+from crawler_dedup.index.lmdb.engine import COPY_DIRECTORY, DATA_FILE, KEEP_MAP_SIZE, unusable_error
+from crawler_dedup.index.lmdb.environment import Environment
 from crawler_dedup.index.lmdb.openfiles import OpenFiles
 from crawler_dedup.system.callbacks import Advance, ignore_progress
 
@@ -27,11 +29,14 @@ def compact(directory: Path, advance: Advance = ignore_progress) -> tuple[int, i
         advance: called with the number of bytes of each block that was written.
 
     Raises:
+        IndexMismatch: the index has another format.
         IndexUnusable: the index is open elsewhere, or cannot be read or written.
     """
     data, copy = directory / DATA_FILE, directory / COPY_DIRECTORY
+    with closing(Environment.open(directory, map_size=KEEP_MAP_SIZE, readonly=True)) as environment:
+        header = environment.read_header()
+    check_header(directory, header, header.expected(None))  # nothing but an index of this format may be rewritten
     with closing(OpenFiles(directory, KEEP_MAP_SIZE, alone=True)) as files:
-        require_ours(files.env, directory)
         before = data.stat().st_size
         try:
             shutil.rmtree(copy, ignore_errors=True)

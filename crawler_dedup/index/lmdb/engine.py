@@ -15,8 +15,6 @@ import msgspec
 
 from crawler_dedup.config import MAP_SIZE
 from crawler_dedup.errors import IndexDamaged, IndexMissing, IndexUnusable
-from crawler_dedup.index.header import FORMAT, decode_header
-from crawler_dedup.index.layout import META
 from crawler_dedup.system.files import opener
 
 KEEP_MAP_SIZE = 0
@@ -193,24 +191,6 @@ def database_names(txn: lmdb.Transaction) -> list[bytes]:
     """Return the names of all databases in the file."""
     with txn.cursor() as cursor:
         return [bytes(name) for name, _ in cursor]
-
-
-def require_ours(env: lmdb.Environment, directory: Path) -> None:
-    """Raise :class:`IndexUnusable` unless there is an index of this format: nothing else may be rewritten."""
-    try:
-        with env.begin() as txn:
-            stored = txn.get(HEADER, db=env.open_db(META, txn, create=False))
-        if stored is None:
-            raise no_index_error(directory)
-        header = decode_header(stored)
-    except lmdb.NotFoundError:
-        raise no_index_error(directory) from None
-    except (lmdb.Error, msgspec.DecodeError) as error:
-        raise damaged_error(directory, error) from error
-    if header.format != FORMAT:
-        raise unusable_error(
-            directory, f"has format {header.format}, this version has {FORMAT}: use the version that made it"
-        )
 
 
 def disk_bytes(directory: Path) -> int:

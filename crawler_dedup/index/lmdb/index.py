@@ -10,20 +10,17 @@ from typing import TypeVar
 
 import lmdb
 
-from crawler_dedup.errors import IndexUnusable
 from crawler_dedup.index.header import Header, check_header
 from crawler_dedup.index.index import Index
+from crawler_dedup.index.layout import BucketTable
+from crawler_dedup.index.lmdb.buckets import Chunk
 from crawler_dedup.index.lmdb.engine import KEEP_MAP_SIZE, disk_bytes
 from crawler_dedup.index.lmdb.environment import Environment
 from crawler_dedup.index.lmdb.locks import lock_file, remove_dead_locks
 from crawler_dedup.index.lmdb.storage import Databases, DirectoryStorage
-from crawler_dedup.index.lmdb.verification import find_problems
-from crawler_dedup.index.profiles import FrozenProfiles
-from crawler_dedup.index.protocols import Filing
 from crawler_dedup.index.runs import Run
 from crawler_dedup.index.storage import NO_NEEDS, Needs
 from crawler_dedup.index.transaction import Transaction
-from crawler_dedup.system.callbacks import Advance, ignore_progress
 
 _T = TypeVar("_T")
 
@@ -35,22 +32,15 @@ class DirectoryIndex(Index):
         directory: the directory of the index.
     """
 
-    def __init__(self, environment: Environment, header: Header, frozen: FrozenProfiles | None = None) -> None:
-        super().__init__(header, environment.directory, frozen)
+    def __init__(self, environment: Environment, header: Header) -> None:
+        super().__init__(header, environment.directory)
         self.environment = environment
         self.directory = environment.directory
         self._databases = environment.make_databases(Databases)
 
     @classmethod
     def open(
-        cls,
-        directory: Path,
-        spec: Mapping[str, str],
-        libraries: Mapping[str, str],
-        *,
-        map_size: int,
-        fresh: bool,
-        frozen: FrozenProfiles | None = None,
+        cls, directory: Path, spec: Mapping[str, str], libraries: Mapping[str, str], *, map_size: int, fresh: bool
     ) -> DirectoryIndex:
         """Open or create the index in *directory*.
 
@@ -58,7 +48,6 @@ class DirectoryIndex(Index):
             spec: what signatures depend on; must equal the header's.
             libraries: versions to write into a new header; if a stored header has others, a warning is logged.
             fresh: empty the index first, unless this process has it open already.
-            frozen: profiles to use instead of those in the index, which are not changed then.
 
         Raises:
             IndexMismatch: the header has another *spec*.
@@ -66,7 +55,7 @@ class DirectoryIndex(Index):
         """
         environment = Environment.open(directory, map_size=map_size)
         try:
-            return cls(environment, environment.prepare(spec, libraries, fresh=fresh), frozen)
+            return cls(environment, environment.prepare(spec, libraries, fresh=fresh))
         except BaseException:
             environment.close()
             raise
@@ -108,13 +97,11 @@ class DirectoryIndex(Index):
         remove_dead_locks(self.directory)
         return Run(number, offset, str(lock_file(self.directory, number)))
 
-    def verify(self, filing: Filing, advance: Advance = ignore_progress) -> list[str]:
-        """Check every bucket against the records; return a sentence for each fault. Nothing is changed."""
-        try:
-            with self.environment.read() as txn:
-                return find_problems(txn, self._databases, self._transaction(txn), filing, advance)
-        except IndexUnusable as error:
-            return [str(error)]
+    @contextmanager
+    def read_with_chunks(self) -> Iterator[tuple[Transaction, Callable[[BucketTable], Iterator[Chunk]]]]:
+        """Begin a read transaction, and return with it what yields all chunks of a table of buckets in it."""
+        with self.environment.read() as txn:
+            yield self._transaction(txn), lambda table: self._databases.buckets[table].chunks(txn)
 
     def _submit(self, job: Callable[[Transaction], _T], *, urgent: bool = True, needs: Needs = NO_NEEDS) -> Future[_T]:  # noqa: ARG002
         # What it needs is not read ahead: reading costs no round trips.

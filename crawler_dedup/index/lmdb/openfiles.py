@@ -68,8 +68,10 @@ class OpenFiles:
                 self.require_intact()
                 self.env.reader_check()
                 self._opened = opened.pop_all()
+        except lmdb.InvalidError as error:
+            raise engine.damaged_error(directory, error) from error
         except (OSError, lmdb.Error) as error:
-            raise _not_opened(directory, error) from error
+            raise engine.unusable_error(directory, "cannot be opened", error) from error
 
     def _join(self, map_size: int) -> IO[bytes]:
         """Take the shared lock of the directory, and return LMDB's lock file, open; the first process creates the files."""
@@ -170,9 +172,3 @@ class OpenFiles:
         self._lock.release()
         if self._lock_file is not None:
             self._lock_file.close()
-
-
-def _not_opened(directory: Path, error: Exception) -> IndexUnusable:
-    if isinstance(error, lmdb.InvalidError):
-        return engine.damaged_error(directory, error)
-    return engine.unusable_error(directory, "cannot be opened", error)

@@ -7,6 +7,7 @@ import re
 import threading
 from collections.abc import Sequence
 from contextlib import suppress
+from itertools import chain
 from typing import Any
 
 import redis
@@ -19,6 +20,9 @@ from redis.retry import Retry
 
 from crawler_dedup.errors import ConnectionLost, IndexUnusable
 from crawler_dedup.index.location import ServerAddress
+from crawler_dedup.system.logs import logger_without_credentials
+
+logger = logger_without_credentials("crawler_dedup.index")
 
 _OLDEST = (6, 2)
 ANSWER_SECONDS = 5.0
@@ -61,8 +65,6 @@ class ServerConnection:
             ConnectionLost: the server is gone, does not answer, or is a replica now.
             IndexUnusable: the server refuses a command, or this process is a fork of the one that made the connection.
         """
-        if not commands:
-            return []
         if os.getpid() != self._process:
             raise IndexUnusable(
                 f"The index in {self.address} was opened before this process was forked: open it only after the fork."
@@ -74,8 +76,7 @@ class ServerConnection:
                 self._connection = connection = self._connection or self._pool.make_connection()
                 connection.send_packed_command([b"".join(map(pack_command, map(tuple, commands)))], check_health=False)
                 answers = [_read_answer(connection) for _ in commands]
-                made = answers[-1] if commands[-1][0] == b"EXEC" and isinstance(answers[-1], list) else []
-                for answer in answers + made:
+                for answer in chain(answers, *(answer for answer in answers if isinstance(answer, list))):
                     if isinstance(answer, ResponseError):
                         raise answer
             except (RedisError, OSError) as error:
@@ -88,8 +89,8 @@ class ServerConnection:
 
     def info(self, section: str) -> dict[str, str]:
         """Return a section of the server's information about itself, as name → value."""
-        lines = self.run((b"INFO", section))[0].decode("utf-8", "replace").splitlines()
-        return {name: value for name, colon, value in (line.partition(":") for line in lines) if colon}
+        text = self.call(b"INFO", section).decode("utf-8", "replace")
+        return dict(re.findall(r"^(\w+):(.*?)\r?$", text, re.MULTILINE))
 
     def close(self) -> None:
         """Close the connection; the next command makes another one."""
@@ -124,8 +125,8 @@ def _is_closed(connection: Any) -> bool:
         return True
 
 
-def require_server(connection: ServerConnection) -> str:
-    """Check that a server can hold an index; return a warning, or ``""``.
+def require_server(connection: ServerConnection) -> None:
+    """Check that a server can hold an index; log a warning if it does not store that on a disk.
 
     Raises:
         IndexUnusable: the server is too old, belongs to a cluster, or may remove what is stored; and as
@@ -146,11 +147,11 @@ def require_server(connection: ServerConnection) -> str:
         raise IndexUnusable(f"The server of the index in {connection.address} {fault}")
     with suppress(IndexUnusable):  # the user may not ask, as on many hosted servers, which store to disk
         if info.get("aof_enabled") != "1" and not all(connection.call(b"CONFIG", b"GET", b"save")):
-            return (
-                f"The server of the index in {connection.address} stores nothing on disk: the index is lost when it stops."
-                " `appendonly yes` keeps it."
+            logger.warning(
+                "The server of the index in %s stores nothing on disk: the index is lost when it stops. `appendonly yes`"
+                " keeps it.",
+                connection.address,
             )
-    return ""
 
 
 def read_time(connection: ServerConnection) -> float:

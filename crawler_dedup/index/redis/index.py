@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import secrets
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future
@@ -13,17 +12,13 @@ from crawler_dedup.errors import IndexGone, IndexMissing, IndexUnusable
 from crawler_dedup.index.header import FORMAT, Header, check_header
 from crawler_dedup.index.index import Index
 from crawler_dedup.index.location import ServerAddress
-from crawler_dedup.index.profiles import FrozenProfiles
 from crawler_dedup.index.redis.connection import ServerConnection, read_time, require_server
 from crawler_dedup.index.redis.keys import Keys, encode_header, read_meta, split_header
-from crawler_dedup.index.redis.runs import ServerRun
+from crawler_dedup.index.redis.runs import ServerRun, held_runs
 from crawler_dedup.index.redis.storage import ServerStorage, explaining_damage
 from crawler_dedup.index.redis.writer import LOCK_SECONDS, MOST_PAGES, Writer, lock
 from crawler_dedup.index.storage import NO_NEEDS, Needs
 from crawler_dedup.index.transaction import Transaction
-from crawler_dedup.system.logs import logger_without_credentials
-
-logger = logger_without_credentials("crawler_dedup.index")
 
 _T = TypeVar("_T")
 _CLOSE_SECONDS = 10.0
@@ -36,66 +31,47 @@ class ServerIndex(Index):
     Args:
         address: the address of the index.
         header: the header of the index.
-        frozen: what decisions know about sites, instead of what the index knows; nothing is learned then.
         readonly: whether the index is only read.
         stored: the stored header, with its epoch: reading fails once the index was emptied. ``None``, as in a crawl: the
             empty index is used.
     """
 
     changed_at_once = merged_at_once = MOST_PAGES
-    _open: list[ServerIndex] = []  # noqa: RUF012  (all open indexes)
 
     def __init__(
-        self,
-        address: ServerAddress,
-        header: Header,
-        *,
-        frozen: FrozenProfiles | None = None,
-        readonly: bool = False,
-        stored: bytes | None = None,
+        self, address: ServerAddress, header: Header, *, readonly: bool = False, stored: bytes | None = None
     ) -> None:
-        super().__init__(header, address, frozen)
+        super().__init__(header, address)
         self.address = address
         self._stored = stored
         self._connection = ServerConnection(address)
         self._writer = None if readonly else Writer(address, header, self._make_transaction)
-        self._process = os.getpid()
-        self._open.append(self)
 
     @classmethod
     def open(
-        cls,
-        address: ServerAddress,
-        spec: Mapping[str, str],
-        libraries: Mapping[str, str],
-        *,
-        fresh: bool,
-        frozen: FrozenProfiles | None = None,
+        cls, address: ServerAddress, spec: Mapping[str, str], libraries: Mapping[str, str], *, fresh: bool
     ) -> ServerIndex:
         """Open or create the index at *address*.
 
         Args:
             spec: what signatures depend on; must equal the header's.
             libraries: versions that a new header gets; other versions in an existing one are only warned about.
-            fresh: empty it first, unless this process has it open already.
-            frozen: what decisions know about sites, instead of what the index knows; nothing is learned then.
+            fresh: empty it first, unless this process has a run of it.
 
         Raises:
             IndexMismatch: the header has another *spec*.
             IndexUnusable: it cannot be opened.
         """
         ours = Header(FORMAT, dict(spec), dict(libraries))
-        is_open = any((other.address, other._process) == (address, os.getpid()) for other in cls._open)
         with closing(ServerConnection(address)) as connection:
-            if warning := require_server(connection):
-                logger.warning("%s", warning)
-            if fresh and not is_open:
+            require_server(connection)
+            if fresh and not held_runs(address):
                 _empty(connection, ours)
             created, meta = encode_header(ours), Keys(address).meta
             stored = connection.run((b"HSETNX", meta, b"header", created), (b"HGET", meta, b"header"))[1]
             theirs = split_header(address, stored)[1]
         check_header(str(address), theirs, ours)
-        return cls(address, theirs, frozen=frozen)
+        return cls(address, theirs)
 
     @classmethod
     def attach(
@@ -120,18 +96,10 @@ class ServerIndex(Index):
         check_header(str(address), header, header.expected(spec))
         return cls(address, header, readonly=readonly, stored=stored)
 
-    @staticmethod
-    def is_at(address: ServerAddress) -> bool:
-        """Return whether there is an index at *address*. Raises :class:`IndexUnusable` without the server."""
-        with closing(ServerConnection(address)) as connection:
-            return read_meta(connection)[0] is not None
-
     def close(self) -> None:
-        if self in self._open:
-            self._open.remove(self)
-            if self._writer is not None:
-                self._writer.close(_CLOSE_SECONDS)
-            self._connection.close()
+        if self._writer is not None:
+            self._writer.close(_CLOSE_SECONDS)
+        self._connection.close()
 
     def join_run(self, number: int, offset: float | None = None) -> ServerRun:  # noqa: ARG002  (each process asks the server)
         return ServerRun(self._connection, number)

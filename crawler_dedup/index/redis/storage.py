@@ -13,14 +13,14 @@ import numpy as np
 from crawler_dedup.errors import IndexDamaged, IndexGone
 from crawler_dedup.hashes import Numbers
 from crawler_dedup.index.header import Header, other_header_error
-from crawler_dedup.index.layout import NUMBER_BYTES, RECORDS, BucketTable, RowTable, limit_payloads
+from crawler_dedup.index.layout import NUMBER_BYTES, RECORDS, BucketTable, RowTable, decode_payloads, limit_payloads
 from crawler_dedup.index.location import ServerAddress
 from crawler_dedup.index.redis.connection import Command, ServerConnection
 from crawler_dedup.index.redis.keys import Cell, Keys, Meta, split_header
 from crawler_dedup.index.redis.runs import is_run_alive
 from crawler_dedup.index.storage import Storage
+from crawler_dedup.signedpage import Count
 
-_PAYLOAD = np.dtype("<u8")
 _AT_ONCE = 1_000
 """Maximum number of cells that are read together."""
 
@@ -54,10 +54,7 @@ class ServerStorage(Storage):
         self.keys = Keys(connection.address, epoch)
         self._header = header
         self._opened = opened
-        try:
-            self._last, self._count = (max(0, int(number or 0)) for number in numbers)
-        except ValueError as error:
-            raise msgspec.DecodeError(f"{numbers} are no numbers") from error
+        self._last, self._count = (msgspec.json.decode(number or b"0", type=Count) for number in numbers)
         self._known: dict[Cell, bytes] = {}  # the cells as they were read
         self._written: dict[Cell, bytes] = {}  # new contents; empty: deleted
         self._added: dict[Cell, bytes] = {}  # what is appended to buckets that are not rewritten
@@ -127,11 +124,11 @@ class ServerStorage(Storage):
     def read_buckets(self, table: BucketTable, scope: int, keys: Iterable[int], limit: int | None) -> Numbers:
         cells = self.keys.buckets(table, scope, keys)
         if limit is None:
-            return _payloads(b"".join(self._cells(cells)))
+            return decode_payloads(b"".join(self._cells(cells)))
         size = 8 * limit_payloads(limit)
         parts = self.connection.run(*((b"GETRANGE", name, 0, size - 1) for (name,) in cells))  # the rest is not read
         buckets = (self._written.get(*row) + self._added.get(row[0], b"") for row in zip(cells, parts, strict=True))
-        return _payloads(b"".join(bucket[:size] for bucket in buckets))
+        return decode_payloads(b"".join(bucket[:size] for bucket in buckets))
 
     def append(self, table: BucketTable, scope: int, keys: Sequence[int], payload: int) -> None:
         for name in self.keys.buckets(table, scope, keys):
@@ -141,7 +138,7 @@ class ServerStorage(Storage):
     def take(self, table: BucketTable, scope: int, keys: Sequence[int], payload: int) -> None:
         names = self.keys.buckets(table, scope, keys)
         for name, content in zip(names, self._cells(names), strict=True):
-            payloads = _payloads(content)
+            payloads = decode_payloads(content)
             for at in np.flatnonzero(payloads == payload)[:1]:
                 left = payloads[:-1].copy()
                 left[at : at + 1] = payloads[-1]
@@ -173,12 +170,6 @@ class ServerStorage(Storage):
             field = b"H" if len(cell) > 1 else b""
             changes.append((field + b"SET", *cell, content) if content else (field + b"DEL", *cell))
         return changes
-
-
-def _payloads(content: bytes) -> Numbers:
-    if len(content) % 8:
-        raise msgspec.DecodeError(f"a bucket has {len(content)} bytes")
-    return np.frombuffer(content, dtype=_PAYLOAD)
 
 
 @contextmanager

@@ -80,10 +80,8 @@ class Writer(JobThread):
                     txn = self._make_transaction(storage)
                     read_ahead(storage, txn, [job.needs for job in jobs])
                     results = [job.run(txn) for job in jobs]
-            except ConnectionLost:
-                raise
-            except Exception:  # perhaps because others have changed the index since the lock has expired
-                if self.make_changes(()) or attempt == _ATTEMPTS - 1:
+            except Exception as error:  # perhaps because others have changed the index since the lock has expired
+                if isinstance(error, ConnectionLost) or self.make_changes(()) or attempt == _ATTEMPTS - 1:
                     raise
             else:
                 if self.make_changes(storage.changes()):

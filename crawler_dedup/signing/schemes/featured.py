@@ -17,8 +17,8 @@ from crawler_dedup.config import Config
 from crawler_dedup.errors import ConfigError
 from crawler_dedup.signing.features import LANGUAGES, Features, normalise, stem_words, tokenise, weigh_tokens
 from crawler_dedup.signing.schemes.scheme import PATH, Scheme, option
-from crawler_dedup.signing.tables import GENERAL, stop_words
 from crawler_dedup.signing.text import Text
+from crawler_dedup.signing.wordtables import GENERAL, stop_words
 from crawler_dedup.system.extras import require_extra
 
 if TYPE_CHECKING:

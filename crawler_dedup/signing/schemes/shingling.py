@@ -21,8 +21,8 @@ from crawler_dedup.hashes import Numbers, mix_bits, sort_distinct
 from crawler_dedup.signing.lexicon import SHINGLE_WIDTH
 from crawler_dedup.signing.schemes.featured import LexicalScheme
 from crawler_dedup.signing.schemes.scheme import Agreement, ValueScheme, containment, option
-from crawler_dedup.signing.tables import GENERAL
 from crawler_dedup.signing.text import Text
+from crawler_dedup.signing.wordtables import GENERAL
 
 SMALLEST = 64
 MODULUS = 25

@@ -11,9 +11,9 @@ from scrapy.http import HtmlResponse, Request, Response, TextResponse
 from scrapy.http.request import NO_CALLBACK
 
 from crawler_dedup.config import Config
+from crawler_dedup.crawl.configuration import FilterOff, config_of, directory_of, is_preview, refusal_logged
 from crawler_dedup.crawl.gate import declared_encoding
 from crawler_dedup.crawl.signals import work_matched
-from crawler_dedup.crawl.startup import FilterOff, config_of, directory_of, is_preview, refusal_logged
 from crawler_dedup.crawl.text import shown_text
 from crawler_dedup.errors import BeyondLimits
 from crawler_dedup.signing.limits import MAX_CHARS

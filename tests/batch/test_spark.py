@@ -22,11 +22,12 @@ import pyarrow.parquet as pq
 import pyspark
 from pyspark.sql import DataFrame, SparkSession
 
-from crawler_dedup import Config, DedupError, IndexMismatch, spark
+from crawler_dedup import Config, DedupError, IndexMismatch
+from crawler_dedup.batch import spark
 from crawler_dedup.batch.find import PROFILES
 from crawler_dedup.batch.output import CLUSTERS, KEPT
-from crawler_dedup.spark import learn_sites
-from crawler_dedup.transfer import Export
+from crawler_dedup.batch.spark import learn_sites
+from crawler_dedup.inspection.transfer import Export
 from tests.support.collections import CONFIG, Page, find, make_pages, sign, table, warc_record, write_pages
 
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -35,7 +36,7 @@ MASTERS = ["local[2]", pytest.param("local-cluster[2,1,1024]", marks=pytest.mark
 FIELDS = ("verdict", "representative", "rule", "distance", "resemblance", "coverage")
 KEPT_VERDICTS = ("new", "changed", "unchecked")
 PAGES = make_pages(7, 200)
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture(scope="module", params=MASTERS)

@@ -1,9 +1,7 @@
-"""Suspicious pages: nothing is dropped because of them.
+"""Counts of the forms of pages that pass; nothing is dropped because of them.
 
-A kept page that represents suspiciously many other pages may be an error page, a form or a captcha. Pages of one host that
-pass and differ only in numbers, dates or parts of their address may be a calendar without end, or an error page with status
-200; the worker reads their forms (:mod:`crawler_dedup.signing.forms`). A page that is requested again and again after it was
-dropped is requested by an errback that does not stop.
+Pages of one host that differ only in numbers, dates or parts of their address may be a calendar without end, or an error
+page with status 200; the worker reads their forms (:mod:`crawler_dedup.signing.forms`).
 """
 
 from __future__ import annotations
@@ -11,53 +9,21 @@ from __future__ import annotations
 import re
 from collections import deque
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import takewhile
 
-from crawler_dedup.counting import HeavyHitters
-from crawler_dedup.decision import Decision, Verdict
-from crawler_dedup.signedpage import hash_page_key
-from crawler_dedup.urls import host_of
+from crawler_dedup.crawl.counting import MAX_CHARS, HeavyHitters, Use
 
-MAX_DUPLICATES = 50
-"""Maximum number of duplicates of a kept page on one site in a run without a warning: few pages have as many copies."""
-MAX_WATCHED = 10_000
-"""Maximum number of kept pages, and of dropped pages, whose counts are remembered."""
 LIMIT = 100
 """A form is reported when this many pages that pass have it."""
 MAX_FORMS = 2_000
 """Number of forms that are counted at the same time."""
 COMPARED = 1_000
 """Number of the latest pages that pass, none of whose addresses may match the pattern of a form that they lack."""
-
-_MAX_DROPS = 5
-"""Maximum number of drops at one address in a run. An errback that requests it again each time would never end."""
-_EXAMPLES = 5
-_MAX_CHARS = 500  # of an address
 _MAX_PARAMETERS = 20
 _NUMBER = r"\d+"
 _token = re.compile(r"\d+|[^\W\d_]+|.", re.DOTALL)
 _special = re.compile(r"[.^$*+?{}\[\]\\|()]")
-
-
-@dataclass(slots=True)
-class Use:
-    """The pages of one host that have something in common.
-
-    Attributes:
-        count: how many there are.
-        examples: addresses of the last of them before the warning.
-    """
-
-    count: int = 0
-    examples: list[str] = field(default_factory=list)
-
-    def add(self, url: str, limit: int) -> bool:
-        """Count the page at *url*; return whether there are *limit* pages now."""
-        self.count += 1
-        if limit - _EXAMPLES < self.count <= limit:
-            self.examples.append(url[:_MAX_CHARS])
-        return self.count == limit
 
 
 @dataclass(slots=True)
@@ -89,40 +55,19 @@ class FormUse(Use):
             self.pattern = pattern
 
 
-class Suspicions:
-    """Counts in one crawl duplicates by kept page and site, drops by requested address, and forms of pages that pass.
-
-    Each page is identified by a hash of its address, because addresses may be long, and there are many.
-    """
+class FormCounts:
+    """Counts the forms of the pages that pass in one crawl."""
 
     def __init__(self) -> None:
-        self._used = HeavyHitters[bytes, Use](MAX_WATCHED, Use)
-        self._drops = HeavyHitters[bytes, Use](MAX_WATCHED, Use)
         self._forms = HeavyHitters[bytes, FormUse](MAX_FORMS, FormUse)
         self._latest: deque[tuple[str, Sequence[bytes]]] = deque(maxlen=COMPARED)
 
-    def dropped_too_often(self, decision: Decision, address: str) -> bool:
-        """Count a drop. Return whether the page was dropped so often at *address* that it should pass."""
-        drops = self._drops.add(hash_page_key(decision.scope, address))
-        drops.count += 1
-        return drops.count > _MAX_DROPS
-
-    def count_duplicate(self, decision: Decision) -> Use | None:
-        """Count *decision* for the kept page, if it is a duplicate.
-
-        Returns the use to warn about, once for each kept page and site; otherwise ``None``.
-        """
-        if decision.verdict is not Verdict.DUPLICATE:
-            return None
-        use = self._used.add(hash_page_key(decision.scope, f"{host_of(decision.url)} {decision.duplicate_of}"))
-        return use if use.add(decision.url, MAX_DUPLICATES + 1) else None
-
-    def count_forms(self, url: str, forms: Sequence[bytes]) -> FormUse | None:
+    def add(self, url: str, forms: Sequence[bytes]) -> FormUse | None:
         """Count a page that passes. Return its form if that is to be reported now.
 
         A page with a form that was reported already is counted only for that form.
         """
-        self._latest.append((url[:_MAX_CHARS], forms))
+        self._latest.append((url[:MAX_CHARS], forms))
         reported = [form for form in forms if (use := self._forms.get(form)) is not None and use.count >= LIMIT]
         for form in reported[:1] or forms:
             use = self._forms.add(form)
@@ -133,7 +78,7 @@ class Suspicions:
 
 
 def _directory(url: str) -> str:
-    return url[:_MAX_CHARS].partition("?")[0].rpartition("/")[0] + "/"
+    return url[:MAX_CHARS].partition("?")[0].rpartition("/")[0] + "/"
 
 
 def _common_path(path: str, url: str) -> str:
@@ -182,11 +127,11 @@ class AddressPattern:
 
 
 def _tokens(url: str) -> list[str]:
-    return _token.findall(url[:_MAX_CHARS].partition("#")[0].partition("://")[2])
+    return _token.findall(url[:MAX_CHARS].partition("#")[0].partition("://")[2])
 
 
 def _parameters(url: str) -> list[tuple[str, str]]:
-    pairs = url[:_MAX_CHARS].partition("#")[0].partition("?")[2].split("&")[:_MAX_PARAMETERS]
+    pairs = url[:MAX_CHARS].partition("#")[0].partition("?")[2].split("&")[:_MAX_PARAMETERS]
     return [(name, value) for name, is_parameter, value in (pair.partition("=") for pair in pairs) if is_parameter]
 
 

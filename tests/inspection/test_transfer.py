@@ -10,17 +10,19 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from crawler_dedup import ExportUnreadable, IndexMismatch, SignedPage, transfer
+from crawler_dedup import ExportUnreadable, IndexMismatch, SignedPage
 from crawler_dedup.errors import DedupError
 from crawler_dedup.index.decider import RunContext
 from crawler_dedup.index.header import Header
 from crawler_dedup.index.lmdb.index import DirectoryIndex
 from crawler_dedup.index.records import Record, encode
+from crawler_dedup.inspection import transfer
+from crawler_dedup.inspection.transfer import FORMAT, Export, write_export
+from crawler_dedup.inspection.verification import find_problems
 from crawler_dedup.signedpage import PageKind
 from crawler_dedup.signing.lookup import lookup_of
 from crawler_dedup.signing.schemes import SimHash
 from crawler_dedup.system.compression import zstd
-from crawler_dedup.transfer import FORMAT, Export, write_export
 from tests.support.examples import examples
 from tests.support.indexing import ByDistance, clusters, page
 
@@ -57,7 +59,7 @@ def make(directory: Path, signatures: list[int]) -> None:
 def contents(directory: Path) -> dict[str, Record]:
     """Return the records of a sound index by the keys of their pages."""
     with closing(DirectoryIndex.attach(directory)) as store:
-        assert store.verify(lookup_of(store.header.spec)) == []
+        assert find_problems(store, lookup_of(store.header.spec)) == []
         content = {record.page.key: record for record in store.records()}
         assert len(store) == len(content)
     return content

@@ -18,7 +18,7 @@ from scrapy.utils.project import project_data_dir
 from crawler_dedup.config import Config
 from crawler_dedup.crawl.workerprocess import discard_ahead
 from crawler_dedup.errors import ConfigError, DedupError
-from crawler_dedup.journal.writer import journal_path
+from crawler_dedup.journal.paths import journal_path
 from crawler_dedup.system.extras import require_extra
 from crawler_dedup.system.logs import logger_without_credentials
 

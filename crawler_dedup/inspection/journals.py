@@ -12,10 +12,13 @@ from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
 from typing import TypeVar
+from urllib.parse import urlsplit
+
+import msgspec
 
 from crawler_dedup.errors import DedupError
-from crawler_dedup.journal.entry import VERSION, Entry, Event, UnknownVersion, decode_entry
-from crawler_dedup.urls import is_of_host
+from crawler_dedup.journal.entry import VERSION, Entry, Event
+from crawler_dedup.urls import without_credentials
 
 _MAX_RUNS = 100_000
 _MAX_SPIDERS = 5
@@ -114,9 +117,48 @@ def describe_runs(count: int, first: float, last: float) -> str:
 _NUMBER = re.compile(r"(\d+)")
 _ANY = "\0"  # occurs in no path
 _OF_THE_INDEX = (".mdb", ".lock")
-
-
 _Item = TypeVar("_Item")
+
+
+class UnknownVersion(Exception):
+    """An entry was written by a version of this package whose schema this one does not read."""
+
+    def __init__(self, version: int) -> None:
+        super().__init__(version)
+        self.version = version
+
+
+class _Versioned(msgspec.Struct):
+    version: int = VERSION
+
+
+_DAMAGED = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+_decode_entry = msgspec.json.Decoder(Entry).decode
+_decode_version = msgspec.json.Decoder(_Versioned).decode
+
+
+def decode_entry(line: bytes) -> Entry | None:
+    """Read a line of a journal; ``None`` if it was cut off or is no entry.
+
+    Raises:
+        UnknownVersion: another version of this package has written it.
+    """
+    try:
+        decoded = _decode_entry(line)
+        version = decoded.version
+    except _DAMAGED:
+        decoded, version = None, _version_of(line)
+    if version != VERSION:
+        raise UnknownVersion(version)
+    return decoded
+
+
+def _version_of(line: bytes) -> int:
+    """Return the version of a line that cannot be decoded; :data:`VERSION` if it is no entry of any version."""
+    try:
+        return _decode_version(line).version
+    except _DAMAGED:
+        return VERSION
 
 
 def read_lines(path: Path, start: int = 0) -> Iterator[tuple[bytes, Entry | None]]:
@@ -185,6 +227,16 @@ class Journals:
     def size(self) -> int:
         """Size of all files in bytes."""
         return sum(path.stat().st_size for path in self.files if path.exists())
+
+
+def is_of_host(url: str, host: str) -> bool:
+    """Return whether *host* is that of *url*, with or without its port and ``www.``."""
+    try:
+        parts = urlsplit(without_credentials(url))
+        names = parts.netloc.lower(), parts.hostname or ""
+    except ValueError:
+        return False
+    return host.lower().removeprefix("www.") in {name.removeprefix("www.") for name in names}
 
 
 @dataclass(frozen=True)

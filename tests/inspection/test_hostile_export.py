@@ -13,8 +13,8 @@ import pytest
 from crawler_dedup import SignedPage
 from crawler_dedup.index.header import Header
 from crawler_dedup.index.records import Record, encode
+from crawler_dedup.inspection.transfer import _MAX_VALUE, FORMAT, Export, write_export
 from crawler_dedup.system.compression import zstd
-from crawler_dedup.transfer import _MAX_VALUE, FORMAT, Export, write_export
 
 ROOT = Path(__file__).parents[2]
 SPEC = {"scheme": "simhash"}
@@ -103,8 +103,8 @@ import resource, sys
 from pathlib import Path
 from crawler_dedup import ExportUnreadable
 from crawler_dedup.index import opening
-from crawler_dedup import transfer
-from crawler_dedup.transfer import Export
+from crawler_dedup.inspection import transfer
+from crawler_dedup.inspection.transfer import Export
 from crawler_dedup.signing.lookup import lookup_of
 
 def peak():

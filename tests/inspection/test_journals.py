@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from crawler_dedup.inspection.journals import Journals, sample
 from crawler_dedup.journal.entry import Entry
-from crawler_dedup.journal.reader import Journals, sample
 from crawler_dedup.journal.writer import JournalWriter
 from tests.support.commandline import FIRST, entries_of, entry_about
 

@@ -12,7 +12,7 @@ from scrapy import Spider
 from scrapy.crawler import Crawler
 
 from crawler_dedup import Config, Deduplicator
-from crawler_dedup.crawl.startup import FilterOff, config_of, refusal_logged
+from crawler_dedup.crawl.configuration import FilterOff, config_of, refusal_logged
 from crawler_dedup.crawl.workerprocess import start_ahead
 from crawler_dedup.errors import DedupError
 from tests.support import processes

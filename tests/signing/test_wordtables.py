@@ -14,7 +14,7 @@ import pytest
 from crawler_dedup.signing.features import normalise
 from crawler_dedup.signing.initials import initial_of_each
 from crawler_dedup.signing.signer import BEHAVIOUR
-from crawler_dedup.signing.tables import READ_CODES, read_phrases, read_readings, simplified_forms, stop_words
+from crawler_dedup.signing.wordtables import READ_CODES, read_phrases, read_readings, simplified_forms, stop_words
 from crawler_dedup.system.compression import decompress
 
 ROOT = Path(__file__).parents[2]

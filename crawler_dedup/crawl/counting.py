@@ -1,11 +1,30 @@
-"""Counting the most frequent keys in bounded memory."""
+"""Counts of one crawl in bounded memory: the most frequent of any number of keys, and duplicates by host and kept page.
+
+A kept page that represents suspiciously many other pages may be an error page, a form or a captcha.
+"""
 
 from __future__ import annotations
 
 import heapq
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Generic, TypeVar
+
+from crawler_dedup.decision import Decision
+from crawler_dedup.urls import hash_page_key, host_of
+
+COUNTED_HOSTS = 1000
+"""Number of hosts with a counter. Up to this number, the counts are exact."""
+MAX_WATCHED = 10_000
+"""Maximum number of kept pages, and of dropped pages, whose counts are remembered."""
+MAX_DUPLICATES = 50
+"""Maximum number of duplicates of a kept page on one site in a run without a warning: few pages have as many copies."""
+MAX_CHARS = 500
+"""Maximum length of an address in a warning."""
+_EXAMPLES = 5
+_SHOWN_HOSTS = 50
+"""Maximum number of hosts in the statistics."""
+_MAX_HOST_CHARS = 100
 
 _Key = TypeVar("_Key", bound=Hashable)
 _Value = TypeVar("_Value")
@@ -85,3 +104,60 @@ class HeavyHitters(Generic[_Key, _Value]):
             del self._keys[count]
             if count == self._smallest:
                 self._smallest = count + 1
+
+
+@dataclass(slots=True)
+class Use:
+    """The pages of one host that have something in common.
+
+    Attributes:
+        count: how many there are.
+        examples: addresses of the last of them before the warning.
+    """
+
+    count: int = 0
+    examples: list[str] = field(default_factory=list)
+
+    def add(self, url: str, limit: int) -> bool:
+        """Count the page at *url*; return whether there are *limit* pages now."""
+        self.count += 1
+        if limit - _EXAMPLES < self.count <= limit:
+            self.examples.append(url[:MAX_CHARS])
+        return self.count == limit
+
+
+class DuplicateCounts:
+    """Duplicates of one crawl by host, and by host and kept page.
+
+    Each kept page is identified by a hash of its address, because addresses may be long, and there are many.
+    """
+
+    def __init__(self) -> None:
+        self._used = HeavyHitters[bytes, Use](MAX_WATCHED, Use)
+        self._hosts = {outcome: HeavyHitters[str, int](COUNTED_HOSTS, int) for outcome in ("dropped", "marked")}
+
+    def add(self, decision: Decision, *, drops: bool) -> Use | None:
+        """Count the duplicate of *decision*.
+
+        Returns the use of its kept page to warn about, once for each kept page and site; otherwise ``None``.
+        """
+        host = host_label(decision.url)
+        use = self._used.add(hash_page_key(decision.scope, f"{host} {decision.duplicate_of}"))
+        if host:
+            self._hosts["dropped" if drops else "marked"].add(host)
+        return use if use.add(decision.url, MAX_DUPLICATES + 1) else None
+
+    def by_host(self) -> dict[str, int]:
+        """Return the counts of the hosts with most duplicates by the names of their statistics."""
+        return {
+            f"{outcome}_by_host/{host}": count
+            for outcome, hosts in self._hosts.items()
+            for host, count, _ in hosts.top(_SHOWN_HOSTS)
+        }
+
+
+def host_label(url: str) -> str:
+    """Return the host of *url* to show: without user name and password, printable, and only the end of a long host."""
+    host = host_of(url)
+    shown = host if host.isprintable() else "".join(character if character.isprintable() else "?" for character in host)
+    return shown if len(shown) <= _MAX_HOST_CHARS else "…" + shown[1 - _MAX_HOST_CHARS :]

@@ -11,9 +11,9 @@ import re
 import struct
 import sys
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
-from contextlib import closing
+from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import TypeVar
+from typing import IO, TypeVar
 
 import msgspec
 
@@ -28,7 +28,7 @@ from crawler_dedup.index.profiles import FrozenProfiles, StoredSite
 from crawler_dedup.index.protocols import Filing
 from crawler_dedup.index.records import Record
 from crawler_dedup.system.callbacks import Advance, ignore_progress
-from crawler_dedup.system.compression import FrameDamaged, decompress_stream, zstd
+from crawler_dedup.system.compression import FrameDamaged, translate_error, zstd
 from crawler_dedup.system.files import open_replacement
 
 FORMAT = 11
@@ -43,6 +43,8 @@ _MAX_VALUE = 1 << 26
 _MAX_RATIO = (
     4  # to the size of the file, of a longer value: a record is long because of a text, which is compressed already
 )
+
+_MAX_WINDOW_BITS = 23
 
 _PAGES, _SITES, _OVERRIDES = range(3)  # the parts of an export
 
@@ -84,7 +86,7 @@ class Export:
         ExportUnreadable: the file is damaged or not an export; also raised while it is read.
 
     >>> from pathlib import Path
-    >>> from crawler_dedup.transfer import Header, write_export
+    >>> from crawler_dedup.inspection.transfer import Header, write_export
     >>> write_export(Path("pages.dedup"), Header(11, {}, {}), [])  # as `crawler-dedup index export` does
     0
     >>> [record.page.url for record in Export(Path("pages.dedup")).records()]
@@ -157,7 +159,7 @@ class Export:
             self._total = int(line[2])
             try:
                 limit = max(_MAX_VALUE, _MAX_RATIO * os.fstat(file.fileno()).st_size)
-                with decompress_stream(file) as stream:
+                with _decompress(file) as stream:
                     yield self._read(stream, _MAX_HEADER)
                     while stream.peek(1):
                         yield self._read(stream, limit)
@@ -188,6 +190,23 @@ class Export:
 def _write(stream: zstd.ZstdFile, value: bytes) -> None:
     stream.write(_LENGTH.pack(len(value)))
     stream.write(value)
+
+
+@contextmanager
+def _decompress(file: IO[bytes]) -> Iterator[zstd.ZstdFile]:
+    """Open a stream that reads the content of the frames in *file*. Takes little memory beside what is read.
+
+    Raises:
+        FrameDamaged: a frame is damaged or cut off; raised where it is read.
+        MemoryError: there is not enough memory.
+    """
+    try:
+        with zstd.ZstdFile(file, options={zstd.DecompressionParameter.window_log_max: _MAX_WINDOW_BITS}) as stream:
+            yield stream
+    except zstd.ZstdError as error:
+        raise translate_error(error) from error
+    except EOFError as error:
+        raise FrameDamaged("it is cut off") from error
 
 
 FilingOf = Callable[[Mapping[str, str]], Filing]

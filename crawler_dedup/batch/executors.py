@@ -12,6 +12,7 @@ import pyarrow as pa
 from crawler_dedup.batch import learning
 from crawler_dedup.batch.decide import PickedPages, PlacedDecision, RememberingMatcher, decide_pages
 from crawler_dedup.batch.formats.records import Columns, PassedOver, read_fields
+from crawler_dedup.batch.linking import Batches
 from crawler_dedup.batch.neighbours import Places
 from crawler_dedup.batch.shard import (
     COLUMNS,
@@ -24,7 +25,6 @@ from crawler_dedup.batch.shard import (
     make_batches,
 )
 from crawler_dedup.batch.sign import sign_page
-from crawler_dedup.batch.spark.linking import Batches
 from crawler_dedup.config import Config
 from crawler_dedup.index.profiles import FrozenProfiles
 from crawler_dedup.signing.signer import cached_signer

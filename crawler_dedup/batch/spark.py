@@ -18,11 +18,7 @@ from pyspark.sql.window import Window
 
 from crawler_dedup.batch.candidates import looks_up_by_keys
 from crawler_dedup.batch.decide import RememberingMatcher
-from crawler_dedup.batch.formats.records import Columns
-from crawler_dedup.batch.learning import COPIES, LEARNED_PAGES
-from crawler_dedup.batch.neighbours import tables_for
-from crawler_dedup.batch.shard import TEXT, THIN, UNSIGNED, require_order
-from crawler_dedup.batch.spark.executors import (
+from crawler_dedup.batch.executors import (
     DECIDED_COLUMNS,
     GROUPED,
     SIGNED,
@@ -32,7 +28,9 @@ from crawler_dedup.batch.spark.executors import (
     learn_site,
     sign_rows,
 )
-from crawler_dedup.batch.spark.linking import (
+from crawler_dedup.batch.formats.records import Columns
+from crawler_dedup.batch.learning import COPIES, LEARNED_PAGES
+from crawler_dedup.batch.linking import (
     LINKS,
     SENT_COLUMNS,
     Groups,
@@ -43,6 +41,8 @@ from crawler_dedup.batch.spark.linking import (
     spread_keys,
     spread_numbers,
 )
+from crawler_dedup.batch.neighbours import tables_for
+from crawler_dedup.batch.shard import TEXT, THIN, UNSIGNED, require_order
 from crawler_dedup.config import Config
 from crawler_dedup.config.settings import default_scope
 from crawler_dedup.decision import Verdict
@@ -149,7 +149,7 @@ def drop_duplicates(
     order: str = "",
     profiles: FrozenProfiles | None = None,
 ) -> DataFrame:
-    """Return the rows of the pages that are kept, without the columns that :func:`sign` has added.
+    """Return the rows of the pages that are not left out, without the columns that :func:`sign` has added.
 
     Arguments and errors as for :func:`find_duplicates`.
     """
@@ -183,7 +183,7 @@ def _group_rows(rows: DataFrame, matcher: RememberingMatcher, profiles: FrozenPr
 def _decide_rows(
     rows: DataFrame, groups: Groups, matcher: RememberingMatcher, profiles: FrozenProfiles, order: str
 ) -> DataFrame:
-    """Decide about the rows of *groups*; the result has :data:`~crawler_dedup.batch.spark.executors.DECIDED_COLUMNS`.
+    """Decide about the rows of *groups*; the result has :data:`~crawler_dedup.batch.executors.DECIDED_COLUMNS`.
 
     A signed row that is not in *groups* is new.
 
