@@ -1,7 +1,5 @@
 """The demo, whose output is what users see first."""
 
-from __future__ import annotations
-
 import re
 import shlex
 import subprocess

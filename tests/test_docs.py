@@ -1,9 +1,6 @@
 """The statements of the documentation are those of the code, and consistent."""
 
-from __future__ import annotations
-
 import ast
-import importlib
 import importlib.util
 import re
 import tomllib
@@ -11,6 +8,7 @@ from collections.abc import Iterator
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
+from pkgutil import resolve_name
 
 from crawler_dedup import Config
 from crawler_dedup.index import header
@@ -184,18 +182,10 @@ def test_the_change_log_keeps_to_its_form_and_its_newest_section_is_this_version
 
 
 def resolve(name: str) -> object:
-    parts = name.split(".")
-    for end in range(len(parts), 0, -1):
-        try:
-            resolved: object = importlib.import_module(".".join(parts[:end]))
-        except ModuleNotFoundError as error:
-            if not str(error.name).startswith("crawler_dedup") and end == len(parts):
-                return importlib.util.find_spec(name)  # a module that needs an extra
-            continue
-        for attribute in parts[end:]:
-            resolved = getattr(resolved, attribute)
-        return resolved
-    raise AssertionError(f"{name} is no module")
+    try:
+        return resolve_name(name)
+    except AttributeError:
+        return importlib.util.find_spec(name)  # a module that needs an extra
 
 
 def test_every_setting_module_and_file_that_a_page_names_exists() -> None:

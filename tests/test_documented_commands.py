@@ -1,7 +1,5 @@
 """Every command in the README and in docs/ and each example in a docstring runs, and every option that they name exists."""
 
-from __future__ import annotations
-
 import ast
 import doctest
 import inspect

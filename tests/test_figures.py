@@ -1,7 +1,5 @@
 """The figures in the pages are those that benchmarks have written to docs/figures; their pictures are up to date."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

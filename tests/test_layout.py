@@ -1,7 +1,5 @@
 """The root of the repository has no other files, and tests share code in tests/support only."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import subprocess

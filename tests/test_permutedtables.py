@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import random
 from typing import Any
 
@@ -11,8 +9,6 @@ from numpy.typing import NDArray
 from crawler_dedup import permutedtables
 from crawler_dedup.hashes import sort_distinct
 from crawler_dedup.permutedtables import MAX_DISTANCE, near
-from crawler_dedup.signedpage import Signature
-from crawler_dedup.signing.schemes import SimHash
 from tests.support.indexing import array, brute_force, flipped
 
 SIGNATURES = st.integers(0, 2**64 - 1)
@@ -38,17 +34,6 @@ def test_there_are_no_more_probes_than_multi_index_hashing_needs() -> None:
         for signature in (0, 12345, 2**64 - 1):
             probes = permutedtables.probes(signature, max_distance)
             assert len(set(probes)) == len(probes) == count
-
-
-@given(signature=SIGNATURES, max_distance=DISTANCES, filed=st.lists(SIGNATURES, max_size=20), data=st.data())
-def test_a_look_up_of_the_crawl_finds_what_brute_force_finds(
-    signature: int, max_distance: int, filed: list[int], data: st.DataObject
-) -> None:
-    source = random.Random(data.draw(st.integers(0, 2**32)))
-    filed += [flipped(source, signature, source.randint(0, max_distance + 2)) for _ in range(20)]
-    scheme, new = SimHash(max_distance), Signature(signature)
-    expected = set(brute_force(np.unique(array(filed)), signature, max_distance))
-    assert {number for number in filed if scheme.finds(new, Signature(number))} == expected
 
 
 @given(st.lists(st.integers(0, 9) | SIGNATURES))

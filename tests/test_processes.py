@@ -1,7 +1,5 @@
 """A forked program has the environment of a fresh process; otherwise tests with it would prove nothing."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """The spiders of the checkout, as a user copies them into a project: each crawls a served site."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

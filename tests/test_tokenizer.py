@@ -1,7 +1,5 @@
 """``DEDUP_TOKENIZER = "auto"``: the tokenizer of the index, in a new one the best that is installed."""
 
-from __future__ import annotations
-
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Addresses without user names and passwords, which never leave the process."""
 
-from __future__ import annotations
-
 import string
 from collections.abc import Callable
 from urllib.parse import quote

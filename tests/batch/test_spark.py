@@ -1,7 +1,5 @@
 """Rows of a DataFrame of Spark are decided as the same pages are on one machine."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

@@ -1,7 +1,5 @@
 """Indexes with a journal, for the tests of the commands that read it."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator
 from contextlib import closing

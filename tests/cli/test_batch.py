@@ -1,7 +1,5 @@
 """``crawler-dedup batch``."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """``crawler-dedup compare``, with and without an index, and pages that commands fetch."""
 
-from __future__ import annotations
-
 import gzip
 import re
 from collections.abc import Iterator

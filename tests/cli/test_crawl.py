@@ -1,7 +1,5 @@
 """``crawler-dedup crawl`` on sites of this machine, in directories without a project and with one."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

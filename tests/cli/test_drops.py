@@ -1,7 +1,5 @@
 """``crawler-dedup drops`` and ``groups`` list what was dropped, by the journal and the index."""
 
-from __future__ import annotations
-
 import re
 from contextlib import closing
 from pathlib import Path
@@ -166,9 +164,9 @@ def test_an_invalid_value_is_reported_in_a_sentence(dropped: Path) -> None:
         assert sentence in printed_text(invoke("judge", dropped, *options, status=2))
 
 
-def test_without_a_journal_nothing_can_be_listed_or_judged(tmp_path: Path) -> None:
+def test_without_a_journal_nothing_can_be_listed_judged_or_reviewed(tmp_path: Path) -> None:
     check_pages(tmp_path / "index", PAGES, journal="")
-    for command in ("drops", "judge"):
+    for command in ("drops", "judge", "review"):
         assert "There is no journal beside the index" in invoke(command, tmp_path / "index", status=2).stderr
 
 

@@ -1,7 +1,5 @@
 """A dry run, and then crawls that begin with ``DEDUP_FRESH``: commands count the crawls, and show the dry run apart."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 
@@ -72,9 +70,3 @@ def test_a_summary_says_which_runs_were_before_the_index_was_emptied(emptied: Pa
     printed = invoke("drops", emptied, "--summary").stdout
     rows = [line for line in printed.splitlines() if line.startswith("│") and "before the index was emptied" in line]
     assert [run_of(emptied, 0) in row for row in rows] == [True]
-
-
-def test_only_drops_since_the_index_was_emptied_are_judged(emptied: Path, tmp_path: Path) -> None:
-    result = invoke("judge", emptied, "-o", tmp_path / "judged", typed="q\n")
-    assert result.stderr.startswith("2 drops in 2 runs, ")
-    assert "not counted, because the index was emptied after it" in result.stderr

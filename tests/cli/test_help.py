@@ -1,7 +1,5 @@
 """The commands: what is loaded and offered, and what the help of each says."""
 
-from __future__ import annotations
-
 import os
 import re
 import shlex

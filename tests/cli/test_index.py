@@ -1,7 +1,5 @@
 """``crawler-dedup index``: which index a command uses, its figures, its damage, and its way into another directory."""
 
-from __future__ import annotations
-
 import os
 import random
 from collections.abc import Callable

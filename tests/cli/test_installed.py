@@ -1,7 +1,5 @@
 """Each command runs as it is installed: the script, a new interpreter, and nothing imported beforehand."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

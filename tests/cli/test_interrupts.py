@@ -1,7 +1,5 @@
 """Ctrl-C ends long work with a line and exit status 130, and leaves nothing behind."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import signal

@@ -1,7 +1,5 @@
 """Where output goes: closed pipes, files, terminals with and without colours, and encodings."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """`restore --now` crawls restored pages at once, and only where their items are stored."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 from collections.abc import Iterator

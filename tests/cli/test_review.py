@@ -1,7 +1,5 @@
 """The review pages show drops as text, do what the commands do, and answer no one but the browser that has the address."""
 
-from __future__ import annotations
-
 import json
 import signal
 import socket
@@ -384,11 +382,6 @@ def test_nothing_but_the_pages_is_served(browser: Browser) -> None:
 
 
 # What can go wrong
-
-
-def test_an_index_without_a_journal_is_refused_with_a_sentence(tmp_path: Path) -> None:
-    check_pages(tmp_path / "index", {KEPT: article(1)}, journal="")
-    assert "There is no journal beside the index" in invoke("review", tmp_path / "index", status=2).stderr
 
 
 def test_a_journal_without_drops_is_shown_as_such(tmp_path: Path) -> None:

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import shlex
 from contextlib import closing
 from itertools import product
@@ -107,11 +105,7 @@ def test_later_lines_of_the_journal_are_reported_too(index: Path) -> None:
     assert any(f"{KEPT} was unchanged since an earlier visit, and dropped." in line for line in printed)
     assert f"{KEPT} has 2 duplicates:" in printed
     of_copy = why(COPY, index).stdout
-    assert ["2099-12-31 00:00:00 UTC, run" in of_copy, "2099-12-12 " in of_copy, "2099-12-11 " in of_copy] == [
-        True,
-        True,
-        False,
-    ]
+    assert [day for day in (31, 12, 11) if f"2099-12-{day} 00:00:00 UTC, run" in of_copy] == [31, 12]
 
 
 def test_a_kept_page_is_reported_with_its_earlier_drops(index: Path) -> None:

@@ -1,7 +1,5 @@
 """``crawler-dedup works``: what a publisher does with a library, its matches and its report."""
 
-from __future__ import annotations
-
 import gzip
 import os
 import re

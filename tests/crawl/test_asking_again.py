@@ -1,7 +1,5 @@
 """A callback that asks for its page again has not handled it: ban pages with status 200."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The browser page that scrapy-playwright leaves open for the callback of a page that is dropped then."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from tests.support.crawling import article, crawl_pages, html

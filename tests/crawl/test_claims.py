@@ -1,7 +1,5 @@
 """Claims in real crawls: what waits for a page that is being handled, and what a stopped crawl leaves."""
 
-from __future__ import annotations
-
 import asyncio
 from pathlib import Path
 from types import SimpleNamespace

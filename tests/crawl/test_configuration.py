@@ -1,7 +1,5 @@
 """The start of a crawl: what stops it, what does not affect it, and in which environments it works."""
 
-from __future__ import annotations
-
 import gc
 import logging
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """A dry run, and then a crawl on the same index that drops pages: nothing that the dry run has kept is missing."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Items that are appended to a file in which a crawl was cut off can be read, or a warning says that they cannot."""
 
-from __future__ import annotations
-
 import csv
 import json
 import marshal

@@ -1,7 +1,5 @@
 """Pages that no feed contains count as not stored: a second crawl on the same index stores them in a working feed."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

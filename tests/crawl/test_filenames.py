@@ -1,7 +1,5 @@
 """Names of spiders as names of files."""
 
-from __future__ import annotations
-
 from pathlib import Path, PureWindowsPath
 
 import pytest

@@ -1,7 +1,5 @@
 """Links of dropped pages: ``DEDUP_ACTION = "follow"``, and kept pages that lead nowhere."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Pages that differ only in numbers, dates or parts of their address are reported; nothing is dropped because of it."""
 
-from __future__ import annotations
-
 import ast
 import json
 import re

@@ -1,7 +1,5 @@
 """The output of the filter during a crawl: the summary in the log, statistics by host, what is said of skipped responses."""
 
-from __future__ import annotations
-
 import re
 import sys
 import time

@@ -1,7 +1,5 @@
 """Dictionaries in a crawl: the worker loads one when a page needs it."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

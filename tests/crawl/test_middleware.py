@@ -1,7 +1,5 @@
 """The downloader middleware in real crawls: which pages it judges, drops and explains, and that it loses none."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Own texts in callbacks: the same as in a program, from the page as it was signed, also when a process is replaced."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """``scrapy shell``, ``fetch``, ``view`` and ``parse`` show what a crawl would decide, and leave the index as it is."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A page that was dropped wrongly is crawled again as if it had never been dropped, once ``restore`` has said so."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Iterator
@@ -24,7 +22,6 @@ from crawler_dedup.index.overrides import Override, Restoration
 from tests.support.commandline import command, invoke, restorations_left
 from tests.support.council import NEWS, PAGES
 from tests.support.crawling import Answer, Crawl, Running, Site, article, html, redirect, run_scrapy, start_script
-from tests.support.places import Places
 from tests.support.projects import ADDON
 
 KEPT = [("/approved", "page", 1), ("/public", "page", 2)]
@@ -56,45 +53,38 @@ def items_of(feed: Path) -> list[tuple[str, str, int]]:
     return sorted((re.sub("http://[^/]*", "", item["url"]), item["kind"], item["depth"]) for item in items)
 
 
-@pytest.mark.parametrize(
-    ("places", "now"),
-    [("directory", None), ("server", None), ("directory", ["--follow"])],
-    ids=["later", "later, on a server", "now, with links"],
-    indirect=["places"],
-)
-def test_a_restored_page_is_crawled_with_its_links_and_kept_from_then_on(places: Places, now: list[str] | None) -> None:
-    directory = places.folder
+@pytest.mark.parametrize("now", [False, True])
+def test_a_restored_page_is_crawled_with_its_links_and_kept_from_then_on(tmp_path: Path, now: bool) -> None:
     with Site({path: html(text) for path, text in PAGES.items()}) as site:
-        index = f"DEDUP_INDEX = {places.word()!r}\n" if places.server else ""
-        start_project(directory, site, f"{index}TWISTED_REACTOR_ENABLED = {now is None}\n")
-        assert crawl(directory)[0] == KEPT
+        start_project(tmp_path, site, f"TWISTED_REACTOR_ENABLED = {not now}\n")
+        assert crawl(tmp_path)[0] == KEPT
         url = f"{site.url}/rejected"
-        assert f"`crawler-dedup restore {url}`" in command(directory, "forget", "--url", url).stderr
-        done = command(directory, "restore", "--of", f"{site.url}/approved", "--rule", "alike")
+        assert f"`crawler-dedup restore {url}`" in command(tmp_path, "forget", "--url", url).stderr
+        done = command(tmp_path, "restore", "--of", f"{site.url}/approved", "--rule", "alike")
         assert done.returncode == 0, done.stderr
         assert done.stdout.splitlines() == [
             f"{url}  ← {site.url}/approved  spider news",
             "1 page will be restored by the next crawl of the same spider.",
         ]
-        assert "It was restored: the next crawl with the spider news requests it first." in why(directory, url)
+        assert "It was restored: the next crawl with the spider news requests it first." in why(tmp_path, url)
         site.asked.clear()
-        if now is not None:
-            words = ["-a", "watch=evening", "-o", "now.jsonl", *now]
-            done = command(directory, "restore", "--now", "news", *words)
+        if now:
+            words = ["-a", "watch=evening", "-o", "now.jsonl", "--follow"]
+            done = command(tmp_path, "restore", "--now", "news", *words)
             assert (done.returncode, done.stdout) == (0, "1 page restored.\n"), done.stderr
             assert sorted(site.paths()) == [path for path, _, _ in RESTORED]
-            assert items_of(directory / "now.jsonl") == [*RESTORED[:2], ("/rejected", "evening", 2)]
+            assert items_of(tmp_path / "now.jsonl") == [*RESTORED[:2], ("/rejected", "evening", 2)]
         else:
-            items, log = crawl(directory)
+            items, log = crawl(tmp_path)
             assert items == sorted([*KEPT, *RESTORED])
             assert site.paths()[0] == "/rejected"
             assert "'dedup/restored': 1" in log
-        assert "It was restored" not in why(directory, url)
+        assert "It was restored" not in why(tmp_path, url)
         site.asked.clear()
-        assert crawl(directory)[0] == sorted([*KEPT, *RESTORED])
+        assert crawl(tmp_path)[0] == sorted([*KEPT, *RESTORED])
         assert site.paths()[0] == "/"
-        assert f"whatever was decided before: keep {url}.\n{url} is kept" in why(directory, url)
-        assert "a later crawl has kept it" in command(directory, "restore", url).stderr
+        assert f"whatever was decided before: keep {url}.\n{url} is kept" in why(tmp_path, url)
+        assert "a later crawl has kept it" in command(tmp_path, "restore", url).stderr
 
 
 @pytest.mark.parametrize("way", ["separate", "setting"])

@@ -1,7 +1,5 @@
 """Repeated visits: in a later run, from a cache, by retries and redirections, after a crawl that was killed."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import time

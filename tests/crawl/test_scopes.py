@@ -1,7 +1,5 @@
 """Real crawls in which pages are compared within a scope that their address or content gives."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from tests.support.chinese import chinese

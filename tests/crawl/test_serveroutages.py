@@ -1,7 +1,5 @@
 """Crawls whose index is on a server that is away for a while."""
 
-from __future__ import annotations
-
 import itertools
 import threading
 import time

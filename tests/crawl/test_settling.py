@@ -1,7 +1,5 @@
 """The handling of a page, its callback and its items: its outcome is reported once, and settles or releases the page."""
 
-from __future__ import annotations
-
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Crawls and their workers: no page is lost and no process is left, whatever happens to either."""
 
-from __future__ import annotations
-
 import signal
 import sys
 import time
@@ -80,7 +78,7 @@ class Spider(Walker):
 THREE = {1: signal.SIGKILL, 7: signal.SIGSEGV, 15: signal.SIGKILL}
 
 
-@pytest.mark.parametrize(("kills", "processes"), [(THREE, 1), (THREE, 2), ({8: signal.SIGSTOP}, 2)])
+@pytest.mark.parametrize(("kills", "processes"), [(THREE, 1), ({8: signal.SIGSTOP}, 2)])
 def test_no_page_and_no_decision_is_lost_to_kills_of_workers(
     kills: dict[int, int], processes: int, tmp_path: Path
 ) -> None:

@@ -1,7 +1,5 @@
 """The workers of a crawl: what they answer, what becomes of pages whose worker dies or takes too long, and how they end."""
 
-from __future__ import annotations
-
 import asyncio
 import gc
 import os

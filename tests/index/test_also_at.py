@@ -1,7 +1,5 @@
 """A kept page has the addresses of its duplicates: in all openings, on every backend, and after an export."""
 
-from __future__ import annotations
-
 from contextlib import closing
 from pathlib import Path
 

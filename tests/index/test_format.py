@@ -1,7 +1,5 @@
 """The format of records, and their numbers."""
 
-from __future__ import annotations
-
 import re
 
 import msgspec

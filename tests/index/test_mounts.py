@@ -1,7 +1,5 @@
 """The file system of a directory, as Linux finds it, and as `mount` of other systems reports it."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """What people have said about pages holds: in all openings, on every backend, before the rules, until it is undone."""
 
-from __future__ import annotations
-
 from contextlib import closing
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Reading an index: the decision that a page would get from committed pages, without a change to any file of pages."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Iterator
 from contextlib import closing

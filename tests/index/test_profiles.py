@@ -1,7 +1,5 @@
 """The knowledge of an index about sites: from which pages, in which transaction, and until when."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from concurrent.futures import Future
 from contextlib import closing

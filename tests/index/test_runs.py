@@ -1,7 +1,5 @@
 """Runs of an index: which live, which have died, which were closed, and what becomes of their pages."""
 
-from __future__ import annotations
-
 import os
 import signal
 from collections.abc import Callable, Iterator

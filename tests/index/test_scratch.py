@@ -1,7 +1,5 @@
 """A transaction that leaves nothing: on a full disk, in a process that may take little memory, and if that is killed."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,12 +1,10 @@
 """Properties of an index on a server: its address, opening, size and maintenance."""
 
-from __future__ import annotations
-
 import itertools
 import os
 from contextlib import closing
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
@@ -18,9 +16,7 @@ from crawler_dedup.index.index import Index
 from crawler_dedup.index.location import ServerAddress, find_location
 from crawler_dedup.inspection import transfer
 from crawler_dedup.inspection.transfer import Export
-from crawler_dedup.signing.lookup import lookup_of
 from crawler_dedup.system.extras import has_extra
-from tests.support.crawling import article
 from tests.support.indexing import ByDistance, number_of, open_backend, page, settle, uniform
 from tests.support.servers import Server, serving
 from tests.support.verification import verify
@@ -267,22 +263,6 @@ def test_an_export_of_an_index_that_is_emptied_during_it_fails(
     with closing(opening.open_index(address)) as pages, pytest.raises(IndexGone):
         transfer.export_index(pages, tmp_path / "file", empty)
     assert not (tmp_path / "file").exists()
-
-
-def test_an_index_with_a_scheme_of_the_package_is_verified_and_measured(server: Server) -> None:
-    server.empty()
-    with Deduplicator.open(server.url(), CONFIG) as run:
-        for number in range(12):
-            body = article(number, links=[f"/{number}"]).encode()
-            assert run.check(f"http://a.example/{number}", body).verdict is Verdict.NEW
-    with closing(opening.open_index(server.address())) as pages:
-        assert verify(pages, lookup_of(pages.header.spec)) == []
-        assert [site.number for site in pages.sites()] == [8]
-    (sites,) = (name for name in server.key_names() if name[13:] == b"s")
-    for site in cast("list[bytes]", server.run("HKEYS", sites)):
-        server.run("HSET", sites, site, b"damaged")
-    with closing(opening.open_index(server.address())) as pages:
-        assert list(pages.sites()) == []
 
 
 def test_the_number_of_pages_is_never_negative(address: ServerAddress, server: Server) -> None:

@@ -1,7 +1,5 @@
 """Failures of an index on a server: it is unreachable, emptied or full; clients are killed, answers are lost."""
 
-from __future__ import annotations
-
 import itertools
 import signal
 import threading

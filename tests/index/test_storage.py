@@ -1,7 +1,5 @@
 """Each storage does what a model in plain Python does, also after it was closed and opened again, and after a kill."""
 
-from __future__ import annotations
-
 import os
 import signal
 from collections import defaultdict

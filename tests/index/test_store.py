@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import random
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -18,7 +16,7 @@ from crawler_dedup.index import layout
 from crawler_dedup.index.index import Index
 from crawler_dedup.index.limits import MAX_COMPARED, MAX_REPRESENTATIVES
 from crawler_dedup.index.lmdb.index import DirectoryIndex
-from crawler_dedup.index.records import shorten_key
+from crawler_dedup.index.records import Record, shorten_key
 from crawler_dedup.inspection import verification
 from crawler_dedup.permutedtables import MAX_DISTANCE, distance
 from tests.support.examples import examples
@@ -213,8 +211,8 @@ def test_at_most_so_many_pages_are_compared(backend: Index) -> None:
             self.compared += 1
             return None
 
-    matcher, many = Everything(), MAX_COMPARED + 200
-    backend.offer([page(number, number) for number in range(many)], Never()).result()
+    matcher, many = Everything(), MAX_COMPARED + 10
+    backend.merge([Record(page(number, number), settled=1) for number in range(many)], matcher)
     backend.offer([page(many, many)], matcher).result()
     assert matcher.compared == MAX_COMPARED
 
@@ -301,13 +299,12 @@ def test_emptying_an_index_takes_only_the_pages_of_another_process_with_the_same
 
 def test_a_full_map_fails_the_offer_and_keeps_what_was_filed(tmp_path: Path) -> None:
     store = DirectoryIndex.open(tmp_path, SPEC, {}, map_size=1 << 20, fresh=False)
-    pages = [page(number, signature) for number, signature in enumerate(uniform(1, 100_000))]
-    store.offer(pages[:2_000], ByDistance(0)).result()
-    errors = (store.offer([one], ByDistance(0)).exception() for one in pages[2_000:])
-    filed, error = next((number, error) for number, error in enumerate(errors, start=2_000) if error)
+    pages = [page(number, signature) for number, signature in enumerate(uniform(1, 10_000))]
+    errors = ((at, store.offer(pages[at : at + 20], ByDistance(0)).exception()) for at in range(0, 10_000, 20))
+    filed, error = next((at, error) for at, error in errors if error)
     assert isinstance(error, IndexUnusable)
     assert "is full: its map has 1048576 bytes; raise DEDUP_MAP_SIZE" in str(error)
-    assert len(store) == filed > 2_000
+    assert len(store) == filed > 1_000
     store.close()
 
 

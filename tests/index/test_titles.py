@@ -1,7 +1,5 @@
 """Texts under one title are found, however far apart their signatures are, up to a maximum number."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 
 import msgspec

@@ -1,7 +1,5 @@
 """``crawler-dedup lexicon build``: which texts are counted, and that the file is the one that schemes then use."""
 
-from __future__ import annotations
-
 import gzip
 import random
 import re

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from contextlib import closing
 from pathlib import Path
 
@@ -11,12 +9,11 @@ from crawler_dedup.inspection import journaltable
 from crawler_dedup.inspection.droptable import DropTable, SelectedDrops, find_doubts
 from crawler_dedup.inspection.journals import Journals, Selection
 from crawler_dedup.journal.entry import DUPLICATES, VERSION, Entry, Event
-from tests.support.commandline import FIRST, SECOND, write
+from tests.support.commandline import FIRST, SECOND, entry_about, write
 
 
 def entry(hour: int, event: Event, run: str) -> Entry:
-    time = f"2026-11-21T{hour}:00:00.000Z"
-    return Entry(VERSION, time, run, event, "site", "site", "http://a.org/1", duplicate_of="http://a.org/kept")
+    return entry_about("http://a.org/1", event=event, run=run, time=f"2026-11-21T{hour}:00:00.000Z")
 
 
 @pytest.mark.parametrize("first", [0, 1])

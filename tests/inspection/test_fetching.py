@@ -1,7 +1,5 @@
 """Pages that are fetched again, from servers that answer as no server should: each ends soon, as a page or a sentence."""
 
-from __future__ import annotations
-
 import socket
 import threading
 import time

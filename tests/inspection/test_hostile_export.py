@@ -1,7 +1,5 @@
 """Hostile exports: small files that require much memory. Their cost is measured in a child process."""
 
-from __future__ import annotations
-
 import random
 import re
 import subprocess

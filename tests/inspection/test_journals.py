@@ -1,25 +1,16 @@
-from __future__ import annotations
-
 import random
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from msgspec.structs import replace
 
 from crawler_dedup.inspection.journals import Journals, sample
-from crawler_dedup.journal.entry import VERSION, Entry, Event
+from crawler_dedup.journal.entry import Entry
 from crawler_dedup.journal.writer import JournalWriter
-from tests.support.commandline import FIRST, entries_of
+from tests.support.commandline import FIRST, entries_of, entry_about
 
 DEFAULT = "journal-%(time)s.jsonl"
-
-
-def entry(url: str, kept: str = "http://a.org/kept", event: Event = "drop", **fields: str) -> Entry:
-    time = "2026-11-21T18:00:00.000Z"
-    made_entry = Entry(VERSION, time, "0000abcd", event, "site", "site", url, duplicate_of=kept, rule="alike")
-    return replace(made_entry, **fields)
 
 
 def urls(entries: Sequence[Entry]) -> list[str]:
@@ -31,7 +22,7 @@ def journal_of(directory: Path, name: str, runs: int) -> list[str]:
     written = [f"http://a.org/{number}" for number in range(runs)]
     for url in written:
         journal = JournalWriter(directory / name)
-        journal.write(entry(url))
+        journal.write(entry_about(url))
         journal.close()
     return written
 
@@ -74,7 +65,7 @@ def test_a_file_that_is_named_twice_is_read_once(tmp_path: Path) -> None:
 
 
 def test_every_pair_is_drawn_equally_often() -> None:
-    entries = [entry(str(number)) for number in range(5)]
+    entries = [entry_about(str(number)) for number in range(5)]
     times = Counter(tuple(urls(sample(entries, 2, random.Random(seed)))) for seed in range(4_000))
     # 400 each, standard deviation 19; in their order, so that each pair occurs in one.
     assert len(times) == 10
@@ -83,7 +74,7 @@ def test_every_pair_is_drawn_equally_often() -> None:
 
 def test_a_sample_has_the_requested_size_and_the_order_of_the_entries() -> None:
     for size, drawn in [(0, 0), (1, 1), (7, 7), (50, 50), (80, 50)]:
-        entries = [entry(str(number)) for number in range(50)]
+        entries = [entry_about(str(number)) for number in range(50)]
         drawn_urls = [int(entry.url) for entry in sample(iter(entries), size, random.Random(size))]
         assert len(set(drawn_urls)) == drawn
         assert drawn_urls == sorted(drawn_urls)

@@ -1,7 +1,5 @@
 """Journals are read once, in whatever state they are; runs and the duplicates of a page are found in them."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
@@ -12,22 +10,15 @@ from msgspec.structs import replace
 from crawler_dedup.inspection import journals
 from crawler_dedup.inspection.journals import Journals, RunPeriods
 from crawler_dedup.inspection.journaltable import JournalTable
-from crawler_dedup.journal.entry import VERSION, Entry, Event, parse_time
-from tests.support.commandline import FIRST, SECOND, write
-
-
-def entry(url: str, kept: str = "http://a.org/kept", event: Event = "drop", **fields: str) -> Entry:
-    time = "2026-11-21T18:00:00.000Z"
-    made_entry = Entry(VERSION, time, "0000abcd", event, "site", "site", url, duplicate_of=kept, rule="alike")
-    return replace(made_entry, **fields)
-
+from crawler_dedup.journal.entry import Entry, Event, parse_time
+from tests.support.commandline import FIRST, SECOND, entry_about, write
 
 # Reading
 
 
 def test_damaged_lines_are_counted_by_file_and_the_rest_is_read(tmp_path: Path) -> None:
     for name in (FIRST, SECOND):
-        write(tmp_path / name, [entry(f"http://a.org/{name}")])
+        write(tmp_path / name, [entry_about(f"http://a.org/{name}")])
     whole = (tmp_path / FIRST).read_bytes()
     (tmp_path / FIRST).write_bytes(whole[:40] + b"\n" + whole + b"[]\n\xff\n" + whole + whole[:90])
     with closing(JournalTable()) as table:
@@ -41,7 +32,7 @@ def test_damaged_lines_are_counted_by_file_and_the_rest_is_read(tmp_path: Path) 
 
 
 def test_reading_reports_every_byte_once(tmp_path: Path) -> None:
-    write(tmp_path / FIRST, [entry("http://a.org/1")] * 250)
+    write(tmp_path / FIRST, [entry_about("http://a.org/1")] * 250)
     calls: list[int] = []
     with closing(JournalTable()) as table:
         table.read_journals(journals := Journals([tmp_path / FIRST]), advance=calls.append)
@@ -81,34 +72,34 @@ def represented_by(directory: Path, kept: str, scope: str = "site") -> dict[str,
 def test_the_last_entry_of_the_journals_decides_for_which_page_another_stands(
     tmp_path: Path, events: list[tuple[Event, str]], is_duplicate: bool
 ) -> None:
-    write(tmp_path / FIRST, [entry("http://a.org/1", kept, event) for event, kept in events])
+    write(tmp_path / FIRST, [entry_about("http://a.org/1", kept, event) for event, kept in events])
     duplicates = represented_by(tmp_path, KEPT)
     assert list(duplicates) == ["http://a.org/1"] * is_duplicate
     assert all(entry.event == events[-1][0] or events[-1][0] == "watchdog" for entry in duplicates.values())
 
 
 def test_the_later_entry_counts_whatever_file_it_is_in(tmp_path: Path) -> None:
-    write(tmp_path / FIRST, [entry("http://a.org/1", KEPT, time="2026-11-21T20:00:00.000Z")])
-    write(tmp_path / SECOND, [entry("http://a.org/1", OTHER, time="2026-11-21T19:00:00.000Z")])
+    write(tmp_path / FIRST, [entry_about("http://a.org/1", KEPT, time="2026-11-21T20:00:00.000Z")])
+    write(tmp_path / SECOND, [entry_about("http://a.org/1", OTHER, time="2026-11-21T19:00:00.000Z")])
     assert list(represented_by(tmp_path, KEPT)) == ["http://a.org/1"]
     assert represented_by(tmp_path, OTHER) == {}
 
 
 def test_each_scope_has_entries_of_its_own(tmp_path: Path) -> None:
-    in_other = entry("http://a.org/1", OTHER, scope="other", time="2026-11-21T20:00:00.000Z")
-    write(tmp_path / FIRST, [entry("http://a.org/1", KEPT), in_other])
+    in_other = entry_about("http://a.org/1", OTHER, scope="other", time="2026-11-21T20:00:00.000Z")
+    write(tmp_path / FIRST, [entry_about("http://a.org/1", KEPT), in_other])
     assert list(represented_by(tmp_path, KEPT)) == ["http://a.org/1"]
     assert represented_by(tmp_path, OTHER) == {}
     assert list(represented_by(tmp_path, OTHER, "other")) == ["http://a.org/1"]
 
 
 def test_an_unchanged_page_is_not_a_duplicate_of_itself(tmp_path: Path) -> None:
-    write(tmp_path / FIRST, [entry(KEPT, KEPT, "unchanged_dropped"), entry(KEPT, KEPT, "unchanged")])
+    write(tmp_path / FIRST, [entry_about(KEPT, KEPT, "unchanged_dropped"), entry_about(KEPT, KEPT, "unchanged")])
     assert represented_by(tmp_path, KEPT) == {}
 
 
 def test_two_pages_of_one_address_can_be_duplicates(tmp_path: Path) -> None:
-    write(tmp_path / FIRST, [entry(KEPT, KEPT)])
+    write(tmp_path / FIRST, [entry_about(KEPT, KEPT)])
     assert list(represented_by(tmp_path, KEPT)) == [KEPT]
 
 
@@ -116,8 +107,7 @@ def test_two_pages_of_one_address_can_be_duplicates(tmp_path: Path) -> None:
 
 
 def drop(run: str, time: str, spider: str = "site") -> Entry:
-    time = f"2026-11-21T{time}:00.000Z"
-    return Entry(VERSION, time, run, "drop", spider, "site", "http://a.org/1", duplicate_of="http://a.org/kept")
+    return entry_about("http://a.org/1", run=run, time=f"2026-11-21T{time}:00.000Z", spider=spider)
 
 
 def runs_in(directory: Path, *files: Sequence[Entry]) -> RunPeriods:

@@ -1,7 +1,5 @@
 """What a kept page lacks of a new page is named, in both directions of a pair."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

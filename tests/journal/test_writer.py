@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import json
 import os
 import signal
@@ -17,8 +15,7 @@ from crawler_dedup.journal import writer
 from crawler_dedup.journal.entry import Entry, Event, entry_of
 from crawler_dedup.journal.writer import JournalWriter
 from crawler_dedup.signedpage import SignedPage
-from tests.support.commandline import entries_of, write
-from tests.support.crawling import WALK, article, crawl_pages, html
+from tests.support.commandline import write
 from tests.support.indexing import program
 
 PAGE = SignedPage("http://a/2", "http://a/2", "site", title="A title, ein Titel, 标题", size=1234, link_count=7)
@@ -177,19 +174,6 @@ def test_a_kill_loses_no_line_older_than_a_second(tmp_path: Path) -> None:
     written_urls = {entry.url for entry in entries(path) if entry is not None}
     assert len(old) > 20
     assert {f"http://a/{number}" for number in old} <= written_urls
-
-
-def test_a_crawl_writes_a_line_for_each_event_into_the_file_of_the_setting(tmp_path: Path) -> None:
-    source = f"from crawler_dedup.crawl import counting\n\ncounting.MAX_DUPLICATES = 1\n{WALK}"
-    pages = {path: html(article(path[1:4], count=200)) for path in ("/one", "/one-copy", "/two", "/one-marked")}
-    settings = {"DEDUP_JOURNAL": str(tmp_path / "elsewhere" / "%(name)s.jsonl")}
-    done = crawl_pages(tmp_path, pages, source, settings, meta={"/one-marked": {"dedup_action": "mark"}})
-    lines = entries_of(tmp_path / "elsewhere" / "walker.jsonl")
-    assert [line.event for line in lines] == ["started", "drop", "watchdog", "mark"]
-    (drop,), line = done.drops, lines[1]
-    assert (line.spider, line.url, line.duplicate_of) == ("walker", drop["url"], drop["duplicate_of"])
-    assert (line.rule, line.distance) == (drop["match"]["rule"], drop["match"]["distance"])
-    assert line.bytes == done.counts()["bytes_dropped"]
 
 
 def test_a_name_that_cannot_be_filled_in_is_reported() -> None:

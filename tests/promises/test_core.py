@@ -1,7 +1,5 @@
 """A crawl needs only the core: it works when all that stands beside it is removed from the installation."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """Neither user names nor passwords of addresses leave a crawl or a command, even after errors."""
 
-from __future__ import annotations
-
 import json
 import logging
 import re

@@ -1,7 +1,5 @@
 """A data file that becomes shorter, while the index is open and while it is not; lock files that are deleted."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import signal

@@ -1,7 +1,5 @@
 """From any bytes to a verdict: soup of tags, and articles that were cut, repeated and damaged."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import count
 

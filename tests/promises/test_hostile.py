@@ -1,7 +1,5 @@
 """Broken and hostile pages: every input gets a decision in bounded time and memory."""
 
-from __future__ import annotations
-
 import codecs
 import gc
 from collections.abc import Iterable, Iterator

@@ -1,7 +1,5 @@
 """Broken and hostile responses in real crawls: every page that Scrapy delivers reaches the callback and is counted."""
 
-from __future__ import annotations
-
 import gzip
 from collections import Counter
 from pathlib import Path

@@ -1,7 +1,5 @@
 """An index that is deleted, moved, closed, locked or full during a crawl: no page is lost."""
 
-from __future__ import annotations
-
 import shutil
 import signal
 from collections.abc import Callable

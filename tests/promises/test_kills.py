@@ -1,7 +1,5 @@
 """A crawl that is stopped repeatedly on one index loses nothing that an undisturbed one would have stored."""
 
-from __future__ import annotations
-
 import signal
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Crawls that share an index on a server, as those of several machines do."""
 
-from __future__ import annotations
-
 import asyncio
 import signal
 from pathlib import Path

@@ -4,8 +4,6 @@ is stored, or its run can still say otherwise.
 A model says which answers are right. Where a process was killed before it answered, either outcome is.
 """
 
-from __future__ import annotations
-
 import shutil
 import sys
 import tempfile

@@ -1,7 +1,5 @@
 """Crawls of saved real sites: each content is stored once, and each line that only a dropped page shows is named."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing

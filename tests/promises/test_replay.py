@@ -5,8 +5,6 @@ Real processes work on one index, in a directory or on a server, and some of the
 transaction that commits it. Afterwards one process does the same on a new index in a directory, event by event.
 """
 
-from __future__ import annotations
-
 import itertools
 import shutil
 import sys

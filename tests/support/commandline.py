@@ -18,12 +18,13 @@ from pathlib import Path
 from typing import Any
 
 from click.testing import CliRunner, Result
+from msgspec.structs import replace
 
 from crawler_dedup import Config, Decision, Deduplicator, Verdict
 from crawler_dedup.cli import app
 from crawler_dedup.index.opening import open_index
 from crawler_dedup.inspection.journals import read_lines
-from crawler_dedup.journal.entry import Entry, Event, entry_of
+from crawler_dedup.journal.entry import VERSION, Entry, Event, entry_of
 from crawler_dedup.journal.writer import JournalWriter
 from tests.support import processes
 
@@ -112,6 +113,13 @@ def restorations_left(directory: Path) -> list[tuple[str, int]]:
     with closing(open_index(directory / "index")) as pages:
         overrides = pages.list_overrides()
     return [(each.urls[0].rpartition("/")[2], each.restorations[0].failures) for each in overrides if each.restorations]
+
+
+def entry_about(url: str, kept: str = "http://a.org/kept", event: Event = "drop", **fields: str) -> Entry:
+    """Return a line of a journal."""
+    time = "2026-11-21T18:00:00.000Z"
+    entry = Entry(VERSION, time, "0000abcd", event, "site", "site", url, duplicate_of=kept, rule="alike")
+    return replace(entry, **fields)
 
 
 def in_terminal(columns: int, *arguments: object) -> str:

@@ -1,7 +1,5 @@
 """The rights of the files of an index, whatever the umask is; and several users at once."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import stat

@@ -1,7 +1,5 @@
 """Commands that read dropped pages from WARC files: the site is gone when they run."""
 
-from __future__ import annotations
-
 import gzip
 import shutil
 from dataclasses import dataclass
@@ -60,12 +58,6 @@ def test_why_goes_on_without_files_that_cannot_be_read(crawled: Crawled, tmp_pat
     assert ORIGIN in invoke("why", crawled.url("/printed"), index).stdout
     path.unlink()
     assert "Their texts are not stored" in invoke("why", crawled.url("/printed"), index).stdout
-
-
-def test_judge_shows_and_saves_stored_pages(crawled: Crawled, tmp_path: Path) -> None:
-    result = invoke("judge", crawled.index, "-o", tmp_path / "judged", typed="n\ny\n")
-    assert LACK in printed_text(result)
-    assert "it needs what a crawl has stored" not in result.output
 
 
 def test_judge_saves_stored_pages_beside_the_stored_texts_of_kept_ones(tmp_path: Path) -> None:

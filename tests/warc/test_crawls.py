@@ -1,7 +1,5 @@
 """Crawls with ``DEDUP_DROPPED_WARC``: what they drop is in WARC files."""
 
-from __future__ import annotations
-
 import gzip
 import json
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Files of dropped pages: what is written is read, whatever happens to a file, and all files have a limit."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterable, Iterator
 from pathlib import Path

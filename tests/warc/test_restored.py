@@ -1,7 +1,5 @@
 """Restored pages that are in WARC files are crawled again without a request."""
 
-from __future__ import annotations
-
 import dataclasses
 from pathlib import Path
 from typing import Any

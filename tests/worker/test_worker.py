@@ -1,7 +1,5 @@
 """A worker in this process: pages that are signed together are decided about as if each had come alone."""
 
-from __future__ import annotations
-
 import os
 import threading
 from collections.abc import Iterator
@@ -17,7 +15,7 @@ from crawler_dedup.worker.messages import SETTINGS, Answer, Checked, CheckPage, 
 from crawler_dedup.worker.worker import Worker
 from tests.support.crawling import article
 
-CONFIG = Config(tokenizer="bigrams", timeout=0.4)
+CONFIG = Config(tokenizer="bigrams")
 
 
 class Channel:
@@ -105,7 +103,7 @@ def test_a_page_that_cannot_be_decided_about_fails_alone(crawl: Crawl, monkeypat
 
 
 def test_pages_that_wait_too_long_for_the_index_are_answered_and_not_filed(crawl: Crawl, tmp_path: Path) -> None:
-    index = crawl.worker._deduplicator.index
+    index, crawl.worker._offer_seconds = crawl.worker._deduplicator.index, 0.1
     holds, ends = threading.Event(), threading.Event()
 
     def hold(_: object) -> None:

@@ -1,7 +1,5 @@
 """A crawl with ``DEDUP_WORKS``: pages are compared with a library, and no page is lost because of it."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

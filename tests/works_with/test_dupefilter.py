@@ -1,7 +1,5 @@
 """With a DUPEFILTER_CLASS of one's own: it decides which requests are sent, and the filter which responses pass."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from tests.support.crawling import Site, article, html, run_script

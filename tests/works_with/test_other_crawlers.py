@@ -1,7 +1,5 @@
 """The examples for other crawlers make the decisions of a crawl with Scrapy on a saved site."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """With scrapy-playwright: what a browser has rendered is judged, and a dropped page leaves no browser page open."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """With scrapy-poet: page objects are built from responses that the filter judges like any others."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from tests.support.crawling import ADDONS, Site, article, crawl_pages, html, run_script

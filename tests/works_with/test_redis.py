@@ -1,7 +1,5 @@
 """With scrapy-redis: several processes on one queue of Redis and one index, which wait for more and go on."""
 
-from __future__ import annotations
-
 import json
 import time
 from collections.abc import Callable

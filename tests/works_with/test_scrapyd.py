@@ -1,7 +1,5 @@
 """With Scrapyd: its daemon runs a project, which is an egg, in a directory without ``scrapy.cfg``."""
 
-from __future__ import annotations
-
 import json
 import os
 import socket

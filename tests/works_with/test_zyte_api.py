@@ -1,7 +1,5 @@
 """With scrapy-zyte-api: both add-ons install their middlewares, and pages that its API returns are judged."""
 
-from __future__ import annotations
-
 import json
 import threading
 from base64 import b64encode
