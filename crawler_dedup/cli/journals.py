@@ -39,7 +39,7 @@ class WantedDrops:
             click.BadParameter: an option has a wrong value.
             DedupError: no run is known.
         """
-        from crawler_dedup.rules.table import DROPPING  # noqa: PLC0415  (loads numpy, which --help does not need)
+        from crawler_dedup.inspection.history import DROPPING  # noqa: PLC0415  (loads numpy, which --help does not need)
 
         if self.rule and self.rule not in DROPPING:
             raise click.BadParameter(f"No rule {self.rule!r} drops pages; {', '.join(map(repr, DROPPING))} do.")

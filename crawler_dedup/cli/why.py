@@ -29,11 +29,10 @@ from crawler_dedup.index.records import Record
 from crawler_dedup.inspection.comparison import find_drop_lacks, find_similar
 from crawler_dedup.inspection.dropped import id_of
 from crawler_dedup.inspection.fetching import as_fetched
-from crawler_dedup.inspection.history import AddressHistory, PageHistory, find_history
+from crawler_dedup.inspection.history import DROPPING, AddressHistory, PageHistory, find_history
 from crawler_dedup.inspection.journals import format_period
 from crawler_dedup.inspection.journaltable import JournalTable
 from crawler_dedup.journal.entry import Entry
-from crawler_dedup.rules.table import DROPPING
 from crawler_dedup.signing.schemes import scheme_of
 from crawler_dedup.signing.signer import Signer, config_from_spec
 from crawler_dedup.signing.text import unpack_text

@@ -15,10 +15,18 @@ from crawler_dedup.inspection.comparison import PairSites, find_sites_then
 from crawler_dedup.inspection.journals import RunPeriods, ScopedUrl, read_entries
 from crawler_dedup.inspection.journaltable import IS_DUPLICATE, JournalTable, number_of
 from crawler_dedup.journal.entry import Entry
+from crawler_dedup.rules.table import SAME_BYTES, TOO_MANY_VARIANTS
 from crawler_dedup.urls import without_credentials
 
 _MAX_ENTRIES = 20
 _MAX_SIMILAR = 5
+
+DROPPING = {
+    SAME_BYTES: "both pages have the same bytes",
+    "alike": "the kept page has what the other page shows of its own",
+    TOO_MANY_VARIANTS: "enough lists that differ from it only in links are kept",
+}
+"""The rules by which a page is dropped, and what each says about the two pages."""
 
 
 @dataclass

@@ -124,7 +124,7 @@ def apply_rules(pair: Pair) -> list[RuleResult]:
     results: list[RuleResult] = []
     decided = False
     for rule in TABLE:
-        duplicate = rule.predicate(pair)
+        duplicate = rule.is_duplicate if rule.applies(pair) else None
         decides = duplicate is not None and not decided
         decided = decided or decides
         results.append(RuleResult(rule.name, duplicate, decides, rule.describe(pair)))

@@ -34,10 +34,6 @@ class Rule:
     describe: Callable[[Pair], str]
     is_duplicate: bool = False
 
-    def predicate(self, pair: Pair) -> bool | None:
-        """Return whether the new page is a duplicate of the kept one; ``None`` leaves that to the next rule."""
-        return self.is_duplicate if self.applies(pair) else None
-
 
 def _has_same_bytes(pair: Pair) -> bool:
     # The same bytes at another path may lead elsewhere, by relative links.
@@ -109,16 +105,6 @@ TABLE: tuple[Rule, ...] = (
     Rule("alike", lambda _: True, lambda _: "", is_duplicate=True),
 )
 """The rules in the order in which they are asked; the last one always decides."""
-
-DROPPING = {
-    SAME_BYTES: "both pages have the same bytes",
-    "alike": "the kept page has what the other page shows of its own",
-    TOO_MANY_VARIANTS: "enough lists that differ from it only in links are kept",
-}
-"""The rules by which a page is dropped, and what each says about the two pages."""
-
-NAMES = (*(rule.name for rule in TABLE), TOO_MANY_VARIANTS)
-"""Every name of a rule that a decision can have."""
 
 
 def decide(pair: Pair, rules: Sequence[Rule] = TABLE) -> tuple[str, bool]:
