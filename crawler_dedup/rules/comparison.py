@@ -69,7 +69,7 @@ class ComparedPair(PagePair):
         As long as it is not known what two sites repeat, this holds for two pages of one host in one frame, and on two hosts
         for a main text that is the smaller part of its page, such as a question or a consent text.
         """
-        if self.are_sites_known or self.new.kind is PageKind.THIN:
+        if self.are_sites_known:
             return True
         return self._has_same_frame if self.same_host else self.is_main_text_minor
 
