@@ -44,7 +44,7 @@ def _signer(distance: int) -> Signer:
 def fill_tables(address: ServerAddress, parts: Iterator[int], signatures: int) -> None:
     """Insert random signatures into the tables of an index, as many as are missing to *signatures*."""
     with closing(ServerConnection(address)) as connection:
-        keys = Keys(address, split_header(address, read_meta(connection)[0] or b"")[0])
+        keys = Keys(address, split_header(read_meta(connection)[0] or b"")[0])
     with redis.from_url(address.url) as server:
         while signatures > 0:
             size, chance = min(signatures, _PART), np.random.default_rng(next(parts))

@@ -10,7 +10,7 @@ import msgspec
 
 from crawler_dedup.urls import text_without_credentials, without_credentials
 
-BEING_HANDLED = "similar page being handled"
+BEING_HANDLED = "a similar page is still being handled"
 """Reason of an ``unchecked`` page: a similar page has passed, and it is not yet known whether it was handled."""
 
 

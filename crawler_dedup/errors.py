@@ -64,9 +64,7 @@ class IndexMismatch(DedupError):
         super().__init__(self._describe())
 
     def _describe(self) -> str:
-        lines = [
-            f"  {name}: it has {theirs!r} / you have {ours!r}" for name, (theirs, ours) in self.differences.items()
-        ]
+        lines = [f"  {name}: made with {theirs!r}, now {ours!r}" for name, (theirs, ours) in self.differences.items()]
         return "\n".join([f"{self.name} was made with another configuration:", *lines, self.remedy])
 
     def __reduce__(self) -> tuple[type[IndexMismatch], tuple[str, dict[str, tuple[object, object]], str]]:

@@ -61,7 +61,7 @@ def without_paths(output: str) -> str:
 
 
 def test_copies_and_excerpts_are_dropped_but_no_page_with_another_or_an_edited_line(output: str) -> None:
-    assert "37 pages: 11 dropped, 22 kept, 2 seen again, 2 too short to judge.\n" in output
+    assert "37 pages: 11 dropped; 26 passed: 22 kept, 2 seen twice, 2 too short to judge.\n" in output
     table = output.split("dropped because of it")[1].split("\n\n", maxsplit=1)[0].splitlines()[1:]
     assert {" ".join(line.split()) for line in table} == {
         "/lighthouse /lighthouse?s=1 /print/lighthouse mirror/lighthouse",
@@ -78,7 +78,7 @@ def test_an_edited_copy_that_is_kept_is_shown_beside_the_original_with_the_diffe
     lines = [re.split(" *│ ?", line) for line in output.splitlines() if "│" in line]
     sign, edited, kept = (" ".join(filter(None, map(str.strip, column))) for column in zip(*lines, strict=True))
     assert sign == "≠"
-    assert edited.startswith("kept, too: mirror/night-train … 1 equal line … The railway")
+    assert edited.startswith("kept, a fact differs: mirror/night-train … 1 equal line … The railway")
     assert "It filled {+300+}." in edited
     assert kept.startswith("kept: /night-train … 1 equal line … The railway")
     assert "It filled [-two hundred-]." in kept
@@ -111,7 +111,7 @@ def test_a_recommended_command_names_the_extra_that_it_needs(
     }
     print_summary(figures, is_usual_index=True)
     (line,) = [line for line in capsys.readouterr().out.splitlines() if " report " in line]
-    assert line.startswith("Report for the browser (needs the extra report):  ")
+    assert line.startswith('Report for the browser (needs pip install "crawler-dedup[report]"):  ')
 
 
 def test_the_index_of_the_demo_explains_each_drop_with_its_text(output: str, temporary: Path, tmp_path: Path) -> None:

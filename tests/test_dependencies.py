@@ -159,7 +159,7 @@ def test_a_missing_extra_is_reported_in_one_sentence(folder: Path) -> None:
     ]:
         calls.append([*command.split(), *filter(None, [option])])
         missing = f"needs packages that are not installed ({', '.join(EXTRAS[extra])})"
-        expected += f"Error: {feature} {missing}: install crawler-dedup with the extra {extra}\n2\n"
+        expected += f'Error: {feature} {missing}: pip install "crawler-dedup[{extra}]"\n2\n'
     code = f"""{WITHOUT_EXTRAS}
     import os
     os.chdir({str(folder)!r})

@@ -55,7 +55,7 @@ def test_an_index_made_with_rjieba_is_refused_without_it(tmp_path: Path, monkeyp
         Deduplicator.open(tmp_path)
     assert str(raised.value) == (
         "The index was made with DEDUP_TOKENIZER = 'rjieba', which needs packages that are not installed (rjieba):"
-        " install crawler-dedup with the extra fast"
+        ' pip install "crawler-dedup[fast]"'
     )
 
 

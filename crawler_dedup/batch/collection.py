@@ -273,7 +273,7 @@ def _require_same_signing(directory: Path, theirs: CollectionHeader, ours: Colle
     """Raise :class:`DedupError` if pages were signed in another way."""
     there, here = _describe_signing(theirs), _describe_signing(ours)
     if differing := [name for name in dict.fromkeys([*there, *here]) if there.get(name) != here.get(name)]:
-        lines = [f"  {name}: they have {there.get(name)!r} / you have {here.get(name)!r}" for name in differing]
+        lines = [f"  {name}: made with {there.get(name)!r}, now {here.get(name)!r}" for name in differing]
         lines.insert(0, f"The pages in {directory} were signed with other settings:")
         raise DedupError("\n".join([*lines, "Name another directory with -o, or delete this one."]))
 

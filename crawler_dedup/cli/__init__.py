@@ -102,7 +102,7 @@ _BATCH = _group(
 )
 _LEXICON = _group(
     "lexicon",
-    "Count words, for schemes in which rare words weigh more.",
+    "Count words, for a DEDUP_SCHEME in which rare words weigh more.",
     LazyCommand("build", ".lexicon:build", "Count the documents that contain each word."),
 )
 _WORKS = _group(
@@ -127,7 +127,7 @@ _SECTIONS = {
     ),
     "Look": (
         LazyCommand("drops", ".drops:drops", "List dropped pages, each with the kept page that it duplicates."),
-        LazyCommand("why", ".why:why", "Explain why a page was kept, dropped or not checked."),
+        LazyCommand("why", ".why:why", "Explain why a page was kept, dropped or not judged."),
         LazyCommand("compare", ".compare:compare", "Compare two pages by the rules of the crawl."),
         LazyCommand("groups", ".drops:groups", "List the pages that have the same content."),
         LazyCommand("report", ".report:report", "Write a report of what the filter did, as one HTML file."),

@@ -33,8 +33,8 @@ def _name_option(name: str, text: str, default: str = "") -> Option:
 
 _mark_option = _name_option(
     "--mark",
-    "Copy all pages, and add a column NAME: for a near-duplicate, the identifier of the page that is kept instead of it."
-    " Not for WARC files.",
+    "Copy all pages, and add a column NAME, which the inputs must not have: for a near-duplicate, the identifier of the page"
+    " that is kept instead of it. Not for WARC files.",
 )
 _own_text_option = click.option(
     "--own-text",
@@ -94,8 +94,8 @@ _FINDING = {
         "--order",
         metavar="NAME",
         type=click.Choice([f"{sign}{order}" for order in ("time", "size", "chars") for sign in ("", "-")]),
-        help="Which of several near-duplicates is kept: the first by time, size (bytes) or chars (characters of the main"
-        " text); with -, the last: size keeps the smallest, -size the largest.  [default: the first of the inputs]",
+        help="Which of several near-duplicates is kept: time keeps the oldest, size the smallest (bytes), chars the one with"
+        " the shortest main text; -time, -size and -chars the opposite.  [default: the first of the inputs]",
     ),
     "profiles": click.option(
         "--profiles",
@@ -140,7 +140,7 @@ def sign(
     Each INPUT is a WARC, JSON Lines or Parquet file, or a folder of such files. For each file, the signatures of its pages
     are written to one file in SIGNED (a shard). A second call does this only for files that are new, have changed, or whose
     shard is damaged. Records that cannot be read are counted, and listed beside the shard. The command needs pyarrow and
-    FastWARC: install crawler-dedup with the extra batch.
+    FastWARC: pip install "crawler-dedup[batch]".
 
     \b
     Examples:
@@ -188,7 +188,7 @@ def sign(
 def _print_counts(label: str, counts: Mapping[str, int]) -> None:
     """Print counts by reason on a line, if there are any."""
     if counts:
-        click.echo(f"{label}: {', '.join(f'{reason} {count:,}' for reason, count in counts.items())}.")
+        click.echo(f"{label}: {', '.join(f'{reason} ({count:,})' for reason, count in counts.items())}.")
 
 
 @click.command()

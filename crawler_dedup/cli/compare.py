@@ -61,7 +61,10 @@ _ROWS = {
     "--index", type=IndexType(), help="Compare with the settings of this index, and with what it knows about the sites."
 )
 @click.option(
-    "--scope", metavar="SCOPE", default="", help="With --index: the scope of the pages.  [default: as DEDUP_SCOPE says]"
+    "--scope",
+    metavar="SCOPE",
+    default="",
+    help="With --index: the pages' scope.  [default: DEDUP_SCOPE; for spider, global]",
 )
 @click.option("--brief", is_flag=True, help="Do not print the texts.")
 @json_option
@@ -82,10 +85,10 @@ def compare(  # noqa: PLR0913, PLR0917  (each is an option of the command)
     The command says whether the page NEW would be dropped if the page KEPT was kept, and which rule decides. Each page
     is an HTML file or an address. The command prints both main texts side by side, the answer of each rule, and every
     line that only one page shows. Without --index, it knows nothing about the sites, like a crawl at its start. With
-    --index, it uses what the index knows about them; if the journal says that NEW was dropped because of KEPT, what the
-    index knew then. A crawl compares only pages of the same scope; `index stats` lists the scopes.
+    --index, it uses what the index knows about them. If the journal says that NEW was dropped because of KEPT, it uses
+    what the index knew at that time. A crawl compares only pages of the same scope; `index stats` lists the scopes.
 
-    Exit status 0: dropped. 1: not dropped. 2: a page cannot be read or compared.
+    Exit status 0: dropped. 1: not dropped. 2: a page cannot be read, or has too little text to be compared.
 
     \b
     Examples:
@@ -133,7 +136,7 @@ def compare(  # noqa: PLR0913, PLR0917  (each is an option of the command)
         if not brief:
             print_side_by_side(console, new_page.text, kept_page.text, folded=False)
         console.print(_figures(fields))
-        console.print(_rules(rules))
+        console.print(_rules(rules, different="not compared" if unsigned else "different"))
         if not unsigned:
             console.print(_describe_lacks("kept", kept_lacks))
             console.print(_describe_lacks("new", new_lacks))
@@ -187,8 +190,8 @@ def _figures(fields: Mapping[str, Any]) -> Table:
     if signatures is not None:
         table.add_section()
         table.add_row("scheme", Text(printable(signatures.scheme)))
-        table.add_row("scheme: look-up finds the kept page", _yes_or_no(signatures.is_candidate))
-        table.add_row("scheme: the texts agree", _yes_or_no(signatures.agree))
+        table.add_row("found by its signature", _yes_or_no(signatures.is_candidate))
+        table.add_row("signatures similar enough", _yes_or_no(signatures.agree))
         for name, share in (("resemblance", signatures.resemblance), ("coverage", signatures.coverage)):
             if share is not None:
                 table.add_row(f"scheme: {name}", f"{share:.2f}")
@@ -231,11 +234,11 @@ def _describe_lacks(name: str, lacks: Sequence[Lack], *, is_stored: bool = True)
     counting = texts.pop("", [])
     lines = [f"  {text}" for text in counting[:_SHOWN_BLOCKS]]
     lines += [f"  … and {len(counting) - _SHOWN_BLOCKS} more"] if len(counting) > _SHOWN_BLOCKS else []
-    lines += [f"  does not count ({exemption}): {' ⏐ '.join(others)}" for exemption, others in texts.items()]
+    lines += [f"  not compared ({exemption}): {' ⏐ '.join(others)}" for exemption, others in texts.items()]
     heading = (
         f"the {name} page lacks:\n"
         if is_stored
-        else f"the {name} page, of which at most the main text is stored, may lack:\n"
+        else f"the {name} page may lack, as no more than its main text is stored:\n"
     )
     return Text.assemble((heading, "bold"), "\n".join(lines or ["  nothing: every line of the text is there"]))
 
@@ -246,11 +249,11 @@ def _describe_lack(lack: Lack) -> str:
     return kind + printable(lack.text) if lack.text else f"{lack.kind}{size}"
 
 
-def _rules(results: Sequence[RuleResult]) -> Table:
+def _rules(results: Sequence[RuleResult], different: str) -> Table:
     table = make_table("", "rule", "answer", "measured")
     decided = False
     for result in results:
-        answer = {True: "duplicate", False: "different", None: "–"}[result.duplicate]
+        answer = {True: "duplicate", False: different, None: "–"}[result.duplicate]
         if decided and result.duplicate is not None:
             answer = f"({answer})"
         style = "bold" if result.decides else "dim" if decided else ""

@@ -33,7 +33,7 @@ OUTCOMES = {
     "changed": "seen before, changed",
     "released": "passed, but not handled to the end",
     "unchecked": "could not be judged, and passed",
-    "failed": "could not be fetched",
+    "failed": "more answered with an error, or could not be fetched",
 }
 """What may have happened to pages, in words."""
 _LIVE = ("kept", "dropped", "marked", "unchanged", "unchecked")
@@ -62,7 +62,7 @@ def demo() -> None:
 @click.argument("urls", metavar="[URL]...", nargs=-1)
 @feed_options
 @click.option("--dry-run", is_flag=True, help="Drop nothing; record what would be dropped (`drops` lists it).")
-@click.option("--max-pages", type=click.IntRange(min=1), metavar="N", help="Stop after N pages that passed.")
+@click.option("--max-pages", type=click.IntRange(min=1), metavar="N", help="Stop when N pages are written.")
 @click.option(
     "--allow",
     multiple=True,
@@ -97,10 +97,10 @@ def crawl(  # noqa: PLR0913, PLR0917  (each is an option of the command)
 ) -> None:
     """Crawl sites politely, and write the pages that are not dropped.
 
-    The crawl follows links within the hosts of the given URLs, obeys robots.txt, and waits a second between two
-    requests to a host. -o and -O write the url, title, text, language, depth and referer of each of these pages to a file.
-    In a Scrapy project, the settings and the index of the project are used; -s sets any setting of Scrapy or of the
-    filter. A later crawl treats the pages of a --dry-run as new.
+    The crawl follows links within the hosts of the given URLs, obeys robots.txt, and waits about a second between two
+    requests to a host, longer if the host is slow. -o and -O write the url, title, text, language, depth and referer of
+    each page that is not dropped to a file. In a Scrapy project, the settings and the index of the project are used; -s
+    sets any setting of Scrapy or of the filter. After a --dry-run, the next crawl without it treats all pages as new.
 
     Ctrl-C ends the crawl when the requested pages are handled; a second Ctrl-C stops it at once.
 
@@ -231,7 +231,7 @@ def print_summary(figures: Mapping[str, Any], *, is_usual_index: bool) -> None:
     index = [] if is_usual_index else [shorten(figures["index"])]
     commands = {f"Report for the browser{note_on_extra('report')}": ["report", "--last", *index]}
     if figures["dropped"] or figures["marked"]:
-        commands = {"Which pages, and why": ["drops", "--last", *index], **commands}
+        commands = {"Which pages were dropped": ["drops", "--last", *index], **commands}
     print_commands(console, commands)
 
 

@@ -18,6 +18,7 @@ from crawler_dedup.cli.journals import (
     describe_drops,
     describe_duplicate,
     describe_earlier,
+    describe_time,
     drop_options,
     print_damage,
 )
@@ -69,8 +70,8 @@ def drops(
     directory of the index, or its address on a server; without it, the index of this Scrapy project is used. With
     --journal, INDEX can be left out also where there is no project.
 
-    With --run or --last, all drops of that run are listed. Otherwise, the mark of a dry run (DEDUP_ACTION = "mark") is
-    left out if a later run has kept or dropped the page.
+    With --run or --last, all drops of that run are listed. Without them, a page that a dry run (DEDUP_ACTION = "mark")
+    has marked is listed only until a later run keeps or drops it.
 
     \b
     Examples:
@@ -129,9 +130,9 @@ def _tabbed_line(entry: Entry) -> str:
 
 
 def _two_lines(entry: Entry) -> str:
-    time = entry.time[5:16].replace("T", " ")
     return (
-        printable(f"{time}  {entry.event}  {entry.url}") + f"\n  ← {printable(f'{entry.duplicate_of}  {entry.rule}')}"
+        printable(f"{describe_time(entry)}  {entry.event}  {entry.url}")
+        + f"\n  ← {printable(f'{entry.duplicate_of}  {entry.rule}')}"
     )
 
 
@@ -175,7 +176,7 @@ def _counts(size: int) -> Sequence[tuple[str, str, int]]:
 
 
 def _runs_table(runs: Iterable[RunDrops]) -> Table:
-    table = make_table("run", "spider", "time", "", right=("duplicates",))
+    table = make_table("run", "spider", "time", "note", right=("duplicates",))
     for run in runs:
         spiders, period = ", ".join(sorted(run.period.spiders)), format_period(run.period.first, run.period.last)
         notes = {"dry run": run.is_dry, "before the index was emptied, counted here only": run.is_before_emptying}
@@ -205,13 +206,14 @@ def _run_fields(run: RunDrops) -> dict[str, Any]:
 
 
 @click.command()
-@click.option("--json", "--jsonl", "json", is_flag=True, help="Print JSON Lines: one JSON object per line.")
+@json_option
 @target_options
 def groups(*, json: bool, options: TargetOptions) -> None:
     """List the pages that have the same content.
 
-    The lines below a kept page are the addresses of its duplicates. They come from the journal of all runs since a
-    crawl last emptied the index (DEDUP_FRESH). A dropped page that was kept later is left out. INDEX is the directory
+    The lines below a page are the addresses of the duplicates that were dropped because of it, also if it is no longer
+    kept. They come from the journal of all runs since a crawl last emptied the index (DEDUP_FRESH). A dropped page that
+    was kept later is left out. INDEX is the directory
     of the index, or its address on a server; without it, the index of this Scrapy project is used.
 
     \b
@@ -231,6 +233,6 @@ def groups(*, json: bool, options: TargetOptions) -> None:
             print_json("group", map(vars, table.groups()))
         else:
             for group in table.groups():
-                click.echo(printable(group.url))
+                click.echo(printable(group.url) + "  (no longer kept)" * (not group.is_kept))
                 for each in group.duplicates:
                     click.echo(f"  ← {printable(each['url'])}  ({printable(each['rule'])})")

@@ -41,8 +41,9 @@ COUNT_COLUMNS = ("found", "missed", "false", "apart", "precision (95 %)", "recal
 def evaluate(folder: Path | None, settings: Sequence[str], jobs: int, errors: int, json: bool) -> None:
     """Measure precision and recall on labelled pairs of pages.
 
-    FOLDER holds labelled pages; without it, the answers of `crawler-dedup judge` about this Scrapy project are used. The
-    filter finds a pair if it would drop one of the pages while the other is kept; this is compared with the label.
+    FOLDER holds labelled pages; without it, the answers of `crawler-dedup judge` about this Scrapy project are used. These
+    measure no recall, because they are about dropped pages only. The filter finds a pair if it would drop one of the pages
+    while the other is kept; this is compared with the label.
 
     Two files in FOLDER describe the pages, with a JSON object on each line. docs.jsonl has the pages, each with its HTML
     file in FOLDER; pairs.jsonl has pairs of them. Label 1: a crawl may drop one of the two because the other is kept. 0: it

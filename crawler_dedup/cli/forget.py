@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Collection, Iterator
 from contextlib import closing, contextmanager
 from functools import partial
@@ -57,12 +58,12 @@ def forget(
 
     A page is removed if all given options apply to it. After that, no page is dropped because of it, and it counts as a
     new page if it is crawled again. With --url or --export, its duplicates (pages that were dropped or marked because
-    of it, according to the journal) are listed, so that you can crawl them again; those that were kept later are left
-    out. INDEX is the directory of the index, or its address on a server; without it, the index of this Scrapy project
-    is used.
+    of it, according to the journal) are listed, so that you can crawl them again, as with `crawler-dedup crawl --urls
+    FILE`; those that were kept later are left out. INDEX is the directory of the index, or its address on a server;
+    without it, the index of this Scrapy project is used.
 
     A page that was dropped cannot be forgotten, because it is not in the index. For its address, the command prints which
-    kept page it duplicates, by which rule it was dropped, and how to let it pass.
+    kept page it duplicates, and how to let it pass.
 
     Exit status 1: no page has the address that was given with --url.
 
@@ -189,7 +190,7 @@ def _print_duplicates(target: Target, duplicates: Collection[str], export: Path 
     elif not duplicates:
         click.echo("No page was dropped or marked because of these pages.")
     elif export is not None:
-        click.echo(f"{were_dropped}. Their addresses, to crawl them again, are in {export}.")
+        click.echo(f"{were_dropped}. To crawl them again: crawler-dedup crawl --urls {shlex.quote(str(export))}")
     else:
         click.echo(f"{were_dropped} (--export urls.txt writes all to a file):")
         for address in list(duplicates)[:_MAX_LISTED]:

@@ -43,6 +43,8 @@ from crawler_dedup.system.callbacks import ignore_progress
 from crawler_dedup.system.processes import ProcessDied, map_in_processes, raise_if_stopped
 
 _MAX_ROWS = 20
+_MEANINGS = {"behaviour": "version of the signatures", "fold han": "Traditional as Simplified Chinese"}
+"""Plainer words for names in the header."""
 _WAY_OUT = "The index is damaged. `crawler-dedup index verify --help` says how to replace it."
 
 
@@ -54,7 +56,8 @@ def stats(index: Location | None, json: bool) -> None:
 
     INDEX is the directory of the index, or its address on a server; without it, the index of this Scrapy project is
     used. A crawl compares only pages of the same scope (DEDUP_SCOPE). A run is one crawl, or one use of the index by
-    another program that adds pages. The table has only the largest scopes and the latest runs; --json prints all.
+    another program that adds pages. Of scopes and of runs whose pages are kept, the table has only the largest
+    and the latest; --json prints all. `crawler-dedup drops --summary` lists all runs.
 
     \b
     Examples:
@@ -101,14 +104,14 @@ def _table(fields: Mapping[str, Any], scopes: Sequence[tuple[str, int]], runs: S
     entries, stored_bytes = fields["entries"], fields["disk_bytes"]
     table.add_row("pages", f"{entries:,}")
     for name, value in {"format": str(fields["format"]), **fields["spec"], **fields["libraries"]}.items():
-        table.add_row(Text(name), Text(value))
+        table.add_row(Text(_MEANINGS.get(name, name)), Text(value))
     table.add_section()
     if stored_bytes is not None:
         table.add_row("on disk", decimal(stored_bytes))
         if entries:
             table.add_row("bytes per page", f"{stored_bytes / entries:,.0f}")
-    table.add_row("pages not handled yet", f"{fields['open_claims']:,}")
-    sites = f"{fields['sites']:,}, {fields['known_sites']:,} of them known; {decimal(fields['site_bytes'])}"
+    table.add_row("pages that are still being handled", f"{fields['open_claims']:,}")
+    sites = f"{fields['sites']:,} (template learned: {fields['known_sites']:,}); {decimal(fields['site_bytes'])}"
     table.add_row("sites", sites)
     table.add_section()
     for scope, number in scopes[:_MAX_ROWS]:
@@ -133,7 +136,7 @@ def verify(index: Location | None, json: bool) -> None:
     against each other, which may take a while. To replace a damaged index, export it, and import the file into a new
     directory: the export contains everything that can be read.
 
-    Exit status 0: the index is sound. 1: it is damaged. 2: it cannot be read.
+    Exit status 0: the index is sound. 1: it is damaged, or cannot be read to its end. 2: it cannot be opened.
 
     \b
     Examples:

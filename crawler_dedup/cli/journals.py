@@ -39,10 +39,10 @@ class WantedDrops:
             click.BadParameter: an option has a wrong value.
             DedupError: no run is known.
         """
-        from crawler_dedup.rules.table import NAMES  # noqa: PLC0415  (loads numpy, which --help does not need)
+        from crawler_dedup.rules.table import DROPPING  # noqa: PLC0415  (loads numpy, which --help does not need)
 
-        if self.rule and self.rule not in NAMES:
-            raise click.BadParameter(f"There is no rule {self.rule!r}; there are {', '.join(map(repr, NAMES))}.")
+        if self.rule and self.rule not in DROPPING:
+            raise click.BadParameter(f"No rule {self.rule!r} drops pages; {', '.join(map(repr, DROPPING))} do.")
         since = f"{parse_time(self.since):%Y-%m-%dT%H:%M:%S}" if self.since else ""
         host = host_of(self.host) if "//" in self.host else self.host
         run = choose_run(self.run, self.last, table.find_runs)
@@ -62,7 +62,10 @@ drop_options = gather_options(
     ),
     click.option("--host", metavar="HOST", default="", help="Only pages of this host."),
     click.option(
-        "--rule", metavar="NAME", default="", help="Only drops by this rule (`drops --summary` lists the rules)."
+        "--rule",
+        metavar="NAME",
+        default="",
+        help="Only drops by this rule: alike, same bytes or too many variants of a list.",
     ),
 )
 """Decorator that gives a command the options that select drops: the argument ``wanted``, :class:`WantedDrops`."""
@@ -95,7 +98,9 @@ def _parse_run(text: str) -> str:
         click.BadParameter: *text* is no such number.
     """
     if not re.fullmatch("[0-9a-fA-F]{1,8}", text):
-        raise click.BadParameter(f"{text!r} is not the number of a run; `crawler-dedup index stats` lists the runs.")
+        raise click.BadParameter(
+            f"{text!r} is not the number of a run; `crawler-dedup drops --summary` lists the runs."
+        )
     return text.lower().zfill(8)
 
 
@@ -132,9 +137,9 @@ def describe_time(entry: Entry) -> str:
 
 
 def describe_crawl(entry: Entry) -> str:
-    """Return ``run 3c6f8078, spider site, scope spider site``."""
+    """Return ``run 3c6f8078, spider site, scope “spider site”``."""
     crawl = f"run {entry.run}, spider {entry.spider}, " if entry.run else ""
-    return printable(f"{crawl}scope {entry.scope or '(unknown)'}")
+    return printable(f"{crawl}scope {f'“{entry.scope}”' if entry.scope else '(unknown)'}")
 
 
 def describe_duplicate(entry: Entry) -> str:

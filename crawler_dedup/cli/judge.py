@@ -58,13 +58,13 @@ def judge(
     """Judge random drops yourself, and estimate the precision.
 
     The drops are drawn from those that `crawler-dedup drops` lists with the same options. The precision is the share of
-    drops that are right; it is printed with its confidence interval. A drop that you have judged is not shown again. Your
+    drops that are right, printed with its 95 % confidence interval. A drop that you have judged is not shown again. Your
     answers change nothing in the index. INDEX is the directory of the index, or its address on a server; without it, the
     index of this Scrapy project is used.
 
-    The answers are saved with both pages if the crawl has stored these (DEDUP_STORE_TEXT = True), or with --fetch, which
-    also fetches the pages of earlier answers. `crawler-dedup evaluate` uses only answers with both pages; the precision
-    is computed from all answers.
+    The answers are saved with both pages if the crawl has stored these (DEDUP_STORE_TEXT = True), or with --fetch. With
+    --fetch, the missing pages of earlier answers are fetched, too. `crawler-dedup evaluate` uses only answers with both
+    pages; the precision is computed from all answers.
 
     \b
     Examples:
@@ -106,14 +106,16 @@ def _ask_about(drops: Sequence[Drop], review: Review, selection: Selection, *, f
             if answer == "n":
                 url, kept = printable(drop.entry.url), printable(drop.entry.duplicate_of)
                 click.echo(
-                    f"To get this page: `crawler-dedup restore {url}` (the next crawl requests it, and keeps it)."
+                    f"To get this page: `crawler-dedup restore {url}` (the next crawl of its spider requests and keeps it)."
                 )
                 click.echo(
                     f"If only this pair is wrong: `crawler-dedup separate {url} {kept}` (the page may still be dropped as a"
                     " duplicate of another one)."
                 )
             precision = review.answers.precision(selection)
-            click.echo(f"Precision so far: {format_share(precision)}, from {quantity(precision.total, 'answer')}.")
+            click.echo(
+                f"Precision so far (95 %): {format_share(precision)}, from {quantity(precision.total, 'answer')}."
+            )
 
 
 def _show(drop: Drop, review: Review, *, fetches: bool) -> None:
@@ -167,7 +169,7 @@ def _print_answers(answers: Answers) -> None:
 def _ask() -> str:
     try:
         return Prompt.ask(
-            "Is it a duplicate? (y)es, (n)o, (s)kip, (q)uit", choices=["y", "n", "s", "q"], show_choices=False
+            "May a crawl drop it? (y)es, (n)o, (s)kip, (q)uit", choices=["y", "n", "s", "q"], show_choices=False
         )
     except EOFError:
         return "q"
@@ -186,8 +188,8 @@ def review(port: int, folder: Path | None, options: TargetOptions) -> None:
     drops, the most doubtful first, and shows each beside the kept page that it duplicates. Buttons do what `judge`,
     `restore`, `separate` and `keep` do. The texts are those that the crawl has stored (DEDUP_STORE_TEXT,
     DEDUP_DROPPED_WARC), or are fetched when you ask for them. INDEX is the directory of the index, or its address on a
-    server; without it, the index of this Scrapy project is used. The command needs Starlette: install crawler-dedup
-    with the extra review.
+    server; without it, the index of this Scrapy project is used. The command needs Starlette:
+    pip install "crawler-dedup[review]".
 
     \b
     Examples:

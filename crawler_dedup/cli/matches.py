@@ -33,7 +33,7 @@ def _parse_since(_: click.Context, __: click.Parameter, value: str) -> float:
     return parse_time(value).timestamp() if value else 0
 
 
-_status_argument = click.argument("status", type=click.Choice(STATUSES))
+_status_argument = click.argument("status", metavar="STATUS", type=click.Choice(STATUSES))
 _status_option = click.option(
     "--status", "statuses", type=click.Choice(STATUSES), multiple=True, help="Only this status. Can be repeated."
 )
@@ -133,7 +133,8 @@ def mark(numbers: Sequence[int], status: Status, library: Path) -> None:
     """
     with closing(Matches(library)) as stored:
         count = stored.mark(numbers, status)
-    click.echo(f"{count:,} of {len(set(numbers)):,} marked as {status}.")
+    hint = "" if count else " `crawler-dedup works matches` lists the matches."
+    click.echo(f"{count:,} of {len(set(numbers)):,} matches marked as {status}.{hint}")
     if not count:
         raise click.exceptions.Exit(1)
 
@@ -145,7 +146,7 @@ def mark(numbers: Sequence[int], status: Status, library: Path) -> None:
 def report(library: Path, output: Path, statuses: Sequence[Status]) -> None:
     """Write an HTML report of the matches by work, by host and over time.
 
-    It needs Jinja: install crawler-dedup with the extra report.
+    It needs Jinja: pip install "crawler-dedup[report]".
 
     \b
     Examples:

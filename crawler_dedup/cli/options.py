@@ -67,7 +67,7 @@ jobs_option = click.option(
 )
 json_option = click.option("--json", is_flag=True, help="Print JSON Lines: one JSON object per line.")
 run_option = click.option(
-    "--run", metavar="RUN", default="", help="Only this run: its number, as `index stats` prints it (00c4f1a2)."
+    "--run", metavar="RUN", default="", help="Only this run: its number, as `drops --summary` prints it (00c4f1a2)."
 )
 last_option = click.option("--last", is_flag=True, help="Only the latest run: the one that began last.")
 
@@ -126,7 +126,9 @@ def parse_pairs(words: Sequence[str], noun: str, example: str) -> dict[str, str]
     """
     for word in words:
         if "=" not in word:
-            raise click.BadParameter(f"{text_without_credentials(word)!r} is not a {noun}; an example is {example}.")
+            raise click.BadParameter(
+                f"{text_without_credentials(word)!r} is no {noun} with a value: write NAME=VALUE, such as {example}."
+            )
     return dict(word.split("=", 1) for word in words)
 
 
@@ -134,7 +136,7 @@ def parse_time(text: str) -> datetime:
     """Return the time that ``2026-11-21T18:00`` (in UTC if it has no zone) or ``3d`` (before now) names, in UTC.
 
     Raises:
-        click.BadParameter: *text* is neither a time nor a duration.
+        click.BadParameter: *text* is neither a time nor an age.
     """
     duration = re.fullmatch(r"(\d+(?:\.\d+)?)([smhdw])", text.strip())
     try:
@@ -143,9 +145,7 @@ def parse_time(text: str) -> datetime:
         time = datetime.fromisoformat(text.removesuffix("Z"))
         return time.astimezone(UTC) if time.tzinfo else time.replace(tzinfo=UTC)
     except (ValueError, OverflowError):
-        raise click.BadParameter(
-            f"{text!r} is neither a time (2026-11-21T18:00) nor a duration (2h, 3d, 1w)."
-        ) from None
+        raise click.BadParameter(f"{text!r} is neither a time (2026-11-21T18:00) nor an age (2h, 3d, 1w).") from None
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import sys
 import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
@@ -134,7 +136,7 @@ def read_config(settings: Sequence[str]) -> Config:
     Raises:
         DedupError: a setting is not allowed, or the settings of the project cannot be read.
     """
-    options = parse_pairs(settings, "setting", f"{PREFIX}MIN_FEATURES=30")
+    options = parse_pairs(settings, "setting", f"{PREFIX}DIR=other")
     for name in options:
         if not name.startswith(PREFIX):
             nearest = nearest_settings(name)
@@ -168,7 +170,7 @@ def usual_directory(config: Config, *, needs_project: bool = False) -> Path:
     in_working_directory = not is_inside and not Path(config.dir).is_absolute()
     directory = Path(".scrapy", config.dir).absolute() if in_working_directory else data_directory(config)
     if needs_project and not is_inside and not directory.exists():
-        raise DedupError("There is no Scrapy project here: give the directory of the index.")
+        raise DedupError("There is no Scrapy project here: name the directory of the index (--help says how).")
     return directory
 
 
@@ -182,7 +184,9 @@ def print_settings() -> None:
     Example:
       crawler-dedup settings
     """
-    click.echo(settings_reference(), nl=False)
+    text = settings_reference()
+    # A terminal cannot follow a link to another page of the documentation.
+    click.echo(re.sub(r"\[([^]]+)\]\([^)]+\)", r"\1", text) if sys.stdout.isatty() else text, nl=False)
 
 
 def settings_reference() -> str:
@@ -192,7 +196,6 @@ def settings_reference() -> str:
         "All settings are read once when the crawl starts. If a value is not allowed or a `DEDUP_*` name is unknown, the",
         "crawl does not start: one line of the log says why, and the exit status is 1.",
         "In Python they are keyword arguments of `crawler_dedup.Config` (`DEDUP_MAX_DISTANCE` is `max_distance`).",
-        "\nThis page is printed by `crawler-dedup settings`.",
     ]
     for setting in fields(Config):
         parts.append(f"\n## {setting_name(setting.name)}\n")

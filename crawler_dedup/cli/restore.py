@@ -82,8 +82,8 @@ def restore(  # noqa: PLR0913, PLR0917  (each is an option of the command)
 
     URLS are the addresses of dropped pages; the options select drops in the journal, the record of drops. These pages
     are never dropped as duplicates from now on (as after `crawler-dedup keep`), and the next crawl with the same spider
-    requests them first, with the callback that they had. Later crawls request a page again until its callback and its
-    items have gone well, or it has answered 404 or 410, or has failed three times. `crawler-dedup keep URL --undo`
+    requests them first, with the callback that they had. Later crawls request a page again until it was handled without
+    an error. They give up if it answers 404 or 410, and after three failed crawls. `crawler-dedup keep URL --undo`
     takes all of this back.
 
     With --now SPIDER, the pages are crawled at once, and their items go to the feeds and pipelines of the project and
@@ -144,15 +144,16 @@ def restore(  # noqa: PLR0913, PLR0917  (each is an option of the command)
         is_complete, chosen = _print_result(result, addresses, is_on_stderr=feeds.use_stdout), len(result.restored)
         if crawl is None:
             verb = "would" if dry_run else "will"
-            click.echo(f"{quantity(chosen, 'page')} {verb} be restored by the next crawl.")
+            hint = "" if chosen else " `crawler-dedup index overrides` lists those of earlier calls."
+            click.echo(f"{quantity(chosen, 'page')} {verb} be restored by the next crawl of the same spider.{hint}")
     if crawl is not None:
         restored = _crawl(*crawl, of_spider) if chosen or not selects else 0
         click.echo(f"{quantity(restored, 'page')} restored.", err=feeds.use_stdout)
         if restored < chosen:
             is_complete = False
             click.echo(
-                f"{quantity(chosen - restored, 'page')} could not be crawled with {printable(crawl[0].name)}:"
-                " `crawler-dedup index overrides` lists what the next crawl restores.",
+                f"{quantity(chosen - restored, 'page')} could not be fetched, or belongs to a spider other than"
+                f" {printable(crawl[0].name)}: `crawler-dedup index overrides` lists them with their spiders.",
                 err=True,
             )
     if not is_complete:
@@ -179,7 +180,7 @@ def _print_result(result: Restored, addresses: dict[str, str], *, is_on_stderr: 
     known = {_bare(entry.url) for entry in (*result.restored, *(entry for entry, _ in result.refused))}
     unknown = [url for bare, url in addresses.items() if bare not in known]
     for url in unknown:
-        click.echo(f"{printable(url)} cannot be restored: no journal says that it was dropped.", err=True)
+        click.echo(f"{printable(url)} cannot be restored: no journal has a drop of it (see `why`).", err=True)
     return not (result.refused or unknown)
 
 
@@ -237,6 +238,8 @@ def keep(
     The command takes effect at once, also in running crawls, for all spiders that use the index. With DEDUP_REVISIT =
     "drop", a page that is unchanged since an earlier crawl is still dropped.
 
+    Exit status 1: --undo found no such override.
+
     \b
     Examples:
       crawler-dedup keep https://example.org/report/2
@@ -250,12 +253,13 @@ def keep(
 
 
 @click.command()
-@click.argument("urls", nargs=-1)
+@click.argument("urls", nargs=-1, metavar="URL URL")
 @_options
 def separate(urls: Sequence[str], index: Location | None, settings: Sequence[str], *, undo: bool) -> None:
     """Never drop one of two pages as a duplicate of the other.
 
-    URLS are the addresses of two pages, as the crawl knew them. Either may still be dropped as a duplicate of a third page.
+    URL URL: the addresses of two pages, as the crawl knew them. Either may still be dropped as a duplicate of a
+    third page.
 
     \b
     Examples:
@@ -306,6 +310,8 @@ def _change(overrides: Sequence[Override], index: Location | None, settings: Seq
     location = find_index(index, read_config(settings))
     with closing(opening.open_to_write(location)) as pages:
         changed = pages.remove_overrides(overrides) if undo else pages.add_overrides(overrides)
-    click.echo(f"{quantity(changed, 'override')} {'removed' if undo else 'added'}.")
+    same = len(overrides) - changed
+    note = f"; {same:,} {'not found' if undo else 'already set'}" if same else ""
+    click.echo(f"{quantity(changed, 'override')} {'removed' if undo else 'added'}{note}.")
     if undo and changed < len(overrides):
         raise click.exceptions.Exit(1)

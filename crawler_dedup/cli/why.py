@@ -33,6 +33,7 @@ from crawler_dedup.inspection.history import AddressHistory, PageHistory, find_h
 from crawler_dedup.inspection.journals import format_period
 from crawler_dedup.inspection.journaltable import JournalTable
 from crawler_dedup.journal.entry import Entry
+from crawler_dedup.rules.table import DROPPING
 from crawler_dedup.signing.schemes import scheme_of
 from crawler_dedup.signing.signer import Signer, config_from_spec
 from crawler_dedup.signing.text import unpack_text
@@ -46,7 +47,7 @@ _LISTED = 10
 @json_option
 @target_options
 def why(url: str, json: bool, options: TargetOptions) -> None:
-    """Explain why a page was kept, dropped or not checked.
+    """Explain why a page was kept, dropped or not judged.
 
     URL is the address of the page as the crawl knew it (after redirections). The command says when the decision was
     made, in which run, by which rule, and because of which other page, and shows where both differ, if their texts are
@@ -81,7 +82,7 @@ def why(url: str, json: bool, options: TargetOptions) -> None:
         print_json("page", (fields | about_overrides for fields in pages))
         return
     for override in overrides:
-        click.echo(f"An override applies to this page: {printable(override)}.")
+        click.echo(f"An override applies to this page now, whatever was decided before: {printable(override)}.")
     for name in spiders:
         click.echo(f"It was restored: the next crawl with the spider {printable(name)} requests it first.")
     for scope, page in history.scopes.items():
@@ -140,8 +141,9 @@ def _record_fields(record: Record | None) -> dict[str, Any] | None:
 
 def _print_unknown(history: AddressHistory, *, json: bool) -> None:
     click.echo(
-        f"{printable(history.url)} is not kept, and no journal names it: it was never fetched, or it redirected to another"
-        " address, or its response had another status than 200 or was not HTML.",
+        f"{printable(history.url)} is not kept, and no journal names it. It was never fetched, it redirected to another"
+        " address, its response was no HTML page with status 200, or it was kept and removed: by DEDUP_EXPIRE_DAYS, with the"
+        " whole index, or because its crawl was killed.",
         err=json,
     )
     for url in history.similar:
@@ -155,7 +157,7 @@ def _print_history(page: PageHistory, url: str, scope: str) -> None:
     if page.kept is not None:
         _print_kept(page.kept)
     elif outcome is None and not (page.entries and page.entries[-1].event == "mark"):
-        click.echo(f"{printable(url)} is no longer kept, in scope {printable(scope) or '(none)'}.")
+        click.echo(f"{printable(url)} is no longer kept, in scope “{printable(scope)}”.")
     elif page.representative is not None:
         _print_kept(page.representative)
     elif outcome is not None and outcome.duplicate_of not in ("", url):
@@ -188,9 +190,9 @@ def _outcome(entry: Entry) -> str:  # noqa: PLR0911  (one return an event)
     match entry.event:
         case "unchecked":
             alike = f" It is similar to {kept}." if kept else ""
-            return f"{url} passed unchecked: {printable(entry.reason)}.{alike}"
+            return f"{url} could not be judged, and passed: {printable(entry.reason)}.{alike}"
         case "skipped":
-            return f"{url} passed without a check: {printable(entry.reason)}."
+            return f"{url} was not compared, and passed: {printable(entry.reason)}."
         case "released":
             return (
                 f"{url} passed and was forgotten: its callback failed, called `release` or requested it again, or pipelines"
@@ -210,10 +212,11 @@ def _outcome(entry: Entry) -> str:  # noqa: PLR0911  (one return an event)
 
 def _details(entry: Entry) -> list[str]:
     """Return the other contents of a journal entry, as indented lines."""
+    meaning = DROPPING.get(entry.rule)
     lines = [
-        describe_decision(entry),
+        describe_decision(entry) + (f"; {meaning}" if meaning else ""),
         f"{describe_time(entry)}, {describe_crawl(entry)}" if entry.run else "",
-        f"“{entry.title}”; {entry.bytes:,} bytes; {entry.links:,} links" if entry.bytes else "",
+        f"“{entry.title}”; {quantity(entry.bytes, 'byte')}; {quantity(entry.links, 'link')}" if entry.bytes else "",
     ]
     return [f"  {printable(line)}" for line in lines if line]
 
@@ -227,7 +230,7 @@ def _print_kept(record: Record) -> None:
     click.echo(f"{printable(url)} {state}: “{printable(record.page.title)}”")
     click.echo(
         f"  added to the index {format_time(record.filed)}, run {record.run:08x}, scope"
-        f" {printable(record.page.scope) or '(none)'}; last visited {format_time(record.seen)}"
+        f" “{printable(record.page.scope)}”; last visited {format_time(record.seen)}"
     )
 
 

@@ -174,8 +174,7 @@ def check(inputs: Sequence[str], library: Path, json: bool, jobs: int) -> None:
     in the directory of the library; a match that is known is updated. In the output of --json, `start` and `end` are
     positions in the text of the page, in characters, and `work_start` and `work_end` in that of the work.
 
-    Exit status 0: no new match. 1: new matches, even if an input could not be read. 2: no new match, and an input could
-    not be read.
+    Exit status 0: no new match. 1: new matches. 2: no new match, but an input could not be read.
 
     \b
     Examples:

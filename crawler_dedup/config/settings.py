@@ -78,7 +78,7 @@ class Config:
         "socket. `?index=NAME` selects one of several indexes in a database. If it is empty, the index is in `DEDUP_DIR`. "
         "Journals are in `DEDUP_DIR` in any case; without a project and with a relative path, none is written.",
     )
-    index_wait: Annotated[float, Meta(ge=0, le=86_400, extra={"zero": "without waiting"})] = _setting(
+    index_wait: Annotated[float, Meta(ge=0, le=86_400, extra={"zero": "it does not wait"})] = _setting(
         60.0,
         "Seconds for which a crawl waits in each [outage](../how-to/machines.md#outages) of the server of its index. "
         "After that, pages pass as `unchecked`, and a crawl that starts ends with an error.",
@@ -104,26 +104,26 @@ class Config:
     ) = _setting(
         "paragraphs",
         "What extracts the text by which pages are compared. `paragraphs` is several times as fast as `trafilatura`, "
-        "and its text changes less from template to template. Part of the index header: another extractor needs another "
+        "and its text changes less from template to template. Fixed when the index is made; another value needs another "
         "index. `main_text()` always uses trafilatura.",
     )
     tokenizer: Literal["auto", "jieba", "rjieba", "bigrams"] = _setting(
         AUTO,
         "How Chinese text becomes tokens. `jieba` and `rjieba` (extra `fast`) have the same dictionary; `rjieba` is "
         "faster. `bigrams` needs no dictionary. `auto` is the tokenizer of the index; a new index gets `rjieba` if it is "
-        "installed, else `jieba`. If several environments share an index, name a tokenizer that all of them have. Part "
-        "of the index header.",
+        "installed, else `jieba`. If several environments share an index, name a tokenizer that all of them have. "
+        "Fixed when the index is made; another value needs another index.",
     )
     scheme: Annotated[str, Meta(min_length=1, title='a name, or "NAME option=value …"')] = _setting(
         "simhash",
         "How signatures of pages are computed and compared: `simhash`, `exact`, `shingling`, `minhash`, `checksums`, "
-        "`imatch`, `ddw`, `sentences`, `pinyin`, `winnowing`, or one of another package ([schemes](schemes.md)). Part of "
-        "the index header.",
+        "`imatch`, `ddw`, `sentences`, `pinyin`, `winnowing`, or one of another package ([schemes](schemes.md)). Fixed "
+        "when the index is made; another value needs another index.",
     )
     max_distance: Annotated[int, Meta(ge=0, le=7)] = _setting(
         7,
-        "Largest Hamming distance between the signatures of duplicates, in bits (scheme `simhash`). It may change "
-        "from run to run on one index.",
+        "Largest Hamming distance between the signatures of duplicates, in bits (scheme `simhash`); texts that are found by "
+        "the same title may differ in more, unless it is 0. It may change from run to run on one index.",
     )
     compare: Literal["words", "signatures"] = _setting(
         "words",
@@ -135,7 +135,8 @@ class Config:
     min_features: Annotated[int, Meta(ge=1, le=10_000)] = _setting(
         20,
         "A page whose main text has fewer distinct words than this, not counting stop words, is "
-        "[thin](../explanation/rules.md#thin-pages), and compared by all its blocks. Part of the index header.",
+        "[thin](../explanation/rules.md#thin-pages), and compared by all its blocks. Fixed when the index is made; another "
+        "value needs another index.",
     )
     settle: Literal["item", "callback", "manual"] = _setting(
         "item",
@@ -166,7 +167,7 @@ class Config:
         "the same for one index ([a page that must pass](../how-to/operating.md#a-page-that-must-pass)).",
         shown="`[]`",
     )
-    expire_days: Annotated[float, Meta(ge=0, le=36_500, extra={"zero": "never"})] = _setting(
+    expire_days: Annotated[float, Meta(ge=0, le=36_500, extra={"zero": "no page expires"})] = _setting(
         0.0, "Days without a visit after which a page no longer counts. It is removed when the next crawl starts."
     )
     store_text: bool = _setting(
@@ -187,7 +188,7 @@ class Config:
         "`min(DEDUP_TIMEOUT, max(6, DEDUP_TIMEOUT / 5))` seconds or, while the server of the index is unavailable, for "
         "`DEDUP_INDEX_WAIT`.",
     )
-    processes: Annotated[int, Meta(ge=0, le=64, extra={"zero": "on the event loop"})] = _setting(
+    processes: Annotated[int, Meta(ge=0, le=64, extra={"zero": "pages are signed on the event loop"})] = _setting(
         PROCESSES,
         "Number of processes that compute the signatures of pages, decide about them and extract texts "
         "([processors and memory](../how-to/where-it-runs.md#processors-and-memory)). With 0, nothing protects the crawl "
@@ -205,7 +206,7 @@ class Config:
         "Directory of a library of [works](../how-to/works.md#in-a-crawl) with which each page that passes is compared. A "
         "relative path is relative to Scrapy's data directory. If it is empty, nothing is compared.",
     )
-    map_size: Annotated[int, Meta(ge=1 << 20, le=1 << 46)] = _setting(
+    map_size: Annotated[int, Meta(ge=1 << 20, le=1 << 46, title="2^20 (1 MiB) to 2^46 (64 TiB) bytes")] = _setting(
         MAP_SIZE,
         "Largest size of the index in bytes. The file is sparse and takes only the room for its contents (not on "
         "Windows).",

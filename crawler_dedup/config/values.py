@@ -160,7 +160,7 @@ def _allowed_by(declared: Any) -> list[str]:
     limits = next(note for note in reversed(get_args(declared)) if isinstance(note, Meta))
     if limits.title:
         return [limits.title]
-    meaning_of_zero = f"; 0: {limits.extra['zero']}" if limits.extra else ""
+    meaning_of_zero = f"; with 0, {limits.extra['zero']}" if limits.extra else ""
     return [f"{_shown_number(limits.ge)} to {_shown_number(limits.le)}{meaning_of_zero}"]
 
 

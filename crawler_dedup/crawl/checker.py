@@ -19,7 +19,7 @@ from crawler_dedup.decision import Decision, Verdict
 from crawler_dedup.errors import DedupError
 from crawler_dedup.worker.messages import SigningError
 
-_DROPPED_TOO_OFTEN = "asked for again and again"
+_DROPPED_TOO_OFTEN = "requested again after each drop"
 
 
 @dataclass(frozen=True)
@@ -88,12 +88,12 @@ class Checker:
         name = error.name if isinstance(error, SigningError) else type(error).__name__
         self._monitor.count(f"error/{name}")
         self._monitor.log_throttled(
-            name,
+            reason if isinstance(error, NotSigned) else name,  # for a reason, the decision is not logged again
             logging.WARNING,
-            "<%d %s> passes unchecked: %s: %s%s",
+            "<%d %s> could not be judged, and passes: %s%s%s",
             response.status,
             decision.url,
-            name,
+            "" if isinstance(error, NotSigned) else f"{name}: ",
             error,
             f"\n{error.trace}" if isinstance(error, SigningError) else "",
             exc_info=None if isinstance(error, (DedupError, TimeoutError)) else error,

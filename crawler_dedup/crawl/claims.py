@@ -28,7 +28,7 @@ from crawler_dedup.errors import ConnectionLost, DedupError
 from crawler_dedup.urls import hash_page_key
 from crawler_dedup.worker.messages import DecideAgain, Failure
 
-TOO_MANY_WAIT = "too many pages waiting"
+TOO_MANY_WAIT = "too many pages wait for similar pages"
 """Reason of an ``unchecked`` page that was similar to a page which is being handled, when no more pages may wait."""
 
 _FIRST_INTERVAL_SECONDS = 0.1
@@ -208,8 +208,8 @@ class Claims:
         try:
             self._write_end(decision, settled=settled)
         except DedupError as error:
-            message = "%s counts as not handled, and is new when it is crawled again: %s"
-            self._monitor.warn(message, decision.url, error)
+            message = "The index could not be written (%s): %s does not count as handled, and is new in the next crawl"
+            self._monitor.warn(message, error, decision.url)
             return False
         place = hash_page_key(decision.scope, decision.url)
         self._not_awaited.pop(place, None)

@@ -42,8 +42,8 @@ _SLACK = 1.0
 _ITEM_ERRORS = ArithmeticError, AttributeError, LookupError, PickleError, RecursionError, TypeError, ValueError
 """Errors that an exporter raises if an item cannot be exported. Other errors may come from the file."""
 
-EXPORT_FAILED = "An item from %s was not exported to %s: %s: %s"
-"""Log message: the address of the page, the feeds that did not get the item, the class of the error, and the error."""
+EXPORT_FAILED = "An item %s was not exported to %s: %s: %s"
+"""Log message: "of" and the address, the feeds that did not get the item, the class of the error, and the error."""
 
 _STORAGES_THAT_WRITE = {(storage.open, storage.store) for storage in (FileFeedStorage, StdoutFeedStorage)}
 _EXPORTERS_THAT_WRITE = {
@@ -229,7 +229,7 @@ class FeedWatch:
             f"export {type(error).__name__}",
             logging.ERROR,
             EXPORT_FAILED,
-            "no page" if response is None else without_credentials(response.url),
+            "without a response" if response is None else f"of {without_credentials(response.url)}",
             ", ".join(without_credentials(slot.uri) for slot in failed),
             type(error).__name__,
             error,

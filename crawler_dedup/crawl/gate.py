@@ -189,18 +189,18 @@ def configured_scope(config: Config, crawler: Crawler) -> Scope:
     return checked
 
 
-JOURNAL_REASONS = {"asked": "dedup_skip", "incomplete": "incomplete", "inline": "downloaded inside a callback"}
-"""The reasons to skip responses that may be pages, as the gate and as the journal name them."""
+JOURNAL_REASONS = ("asked", "incomplete", "inline")
+"""The reasons to skip responses that may be pages."""
 
 SKIP_REASONS = {
-    "asked": 'meta["dedup_skip"] of their requests asked for it',
-    "inline": "they were downloaded inside callbacks (`await engine.download(…)`, inline requests)",
-    "head": "they answer HEAD requests",
-    "status": "their status is not 200",
-    "incomplete": "they are incomplete (Scrapy's flag dataloss)",
-    "not_html": "they are not HTML",
+    "asked": 'meta["dedup_skip"] of the request',
+    "inline": "downloaded inside a callback (`await engine.download(…)`, an inline request)",
+    "head": "the answer to a HEAD request",
+    "status": "a status other than 200",
+    "incomplete": "incomplete (Scrapy's flag dataloss)",
+    "not_html": "not HTML",
 }
-"""All reasons that may concern pages; ``robots.txt`` and images have another one."""
+"""All reasons that may concern pages, in words; ``robots.txt`` and images have another one."""
 _ENOUGH = 10
 _NEARLY_ALL = 0.95
 
@@ -217,6 +217,6 @@ def find_cause(checked: int, skipped: Mapping[str, int]) -> str:
     if skipped[reason] < max(_ENOUGH, _NEARLY_ALL * responses):
         return ""
     return (
-        f"The filter has checked only {checked} pages, and skipped {skipped[reason]} of {responses} responses because"
+        f"The filter has checked only {checked} pages, and skipped {skipped[reason]} of {responses} responses:"
         f" {SKIP_REASONS[reason]} (dedup/skipped/{reason})"
     )

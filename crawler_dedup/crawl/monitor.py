@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import shlex
 import time
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from crawler_dedup.config import Config
 from crawler_dedup.crawl.counting import DuplicateCounts
-from crawler_dedup.crawl.formcounts import COMPARED, FormCounts, FormUse
+from crawler_dedup.crawl.formcounts import FormCounts, FormUse
 from crawler_dedup.crawl.gate import JOURNAL_REASONS, SKIP_REASONS, Question, find_cause
 from crawler_dedup.crawl.requests import describe_request
 from crawler_dedup.decision import Decision, Verdict
@@ -134,7 +135,7 @@ class Monitor:
         """Report that *response* was not checked, for a *reason* of the gate."""
         self.count(f"skipped/{reason}")
         if reason in JOURNAL_REASONS:
-            decision = Decision(Verdict.UNCHECKED, response.url, "", "", reason=JOURNAL_REASONS[reason])
+            decision = Decision(Verdict.UNCHECKED, response.url, "", "", reason=SKIP_REASONS[reason])
             self._record("skipped", decision, None)
 
     def report_decision(
@@ -161,7 +162,10 @@ class Monitor:
         if decision.reason:
             self.count(f"unchecked/{decision.reason.replace(' ', '_')}" if is_unchecked else "overrides")
         if decision.reason not in ("", "error"):
-            self.log_throttled(decision.reason if is_unchecked else "override", logging.INFO, "%s", decision)
+            what = "could not be judged, and passed" if is_unchecked else "passed"
+            why = f"{decision.reason} {decision.duplicate_of}".rstrip()
+            kind = decision.reason if is_unchecked else "override"
+            self.log_throttled(kind, logging.INFO, "%s %s: %s", decision.url, what, why)
         if question and question.checked:
             self._signed += 1
             self._signing_waits += question.waited
@@ -181,9 +185,9 @@ class Monitor:
             is_start = request.meta.get("is_start_request") and not request.meta.get("depth")
             if is_start and page.link_count and not (follows or repeats):
                 self._warn_once(
-                    "The start page %s was dropped, and its links are not followed: %s. It passes if its request has"
-                    ' meta={"dedup_skip": True}. With "dedup_action": "follow" there, or with DEDUP_ACTION = "follow", the'
-                    " links of dropped pages are followed",
+                    "The start page %s was dropped, and its links are not followed: %s. To let it pass, give its request"
+                    ' meta={"dedup_skip": True}. To drop it but follow its links: meta={"dedup_action": "follow"}, or'
+                    ' DEDUP_ACTION = "follow" for all pages',
                     decision.url,
                     decision,
                 )
@@ -210,11 +214,12 @@ class Monitor:
             self.count("watchdog")
             self.log(
                 logging.WARNING,
-                "%d pages of one site are duplicates of %s, such as %s. If that is an error page or an empty form, "
-                "`crawler-dedup forget --url` removes it, and lists the pages to crawl again",
+                "%d pages of one site, such as %s, are duplicates of %s. If that is an error page or an empty form, "
+                "`crawler-dedup forget --url %s` removes it, and lists the pages to crawl again",
                 page.count,
-                decision.duplicate_of,
                 ", ".join(page.examples),
+                decision.duplicate_of,
+                shlex.quote(decision.duplicate_of),
             )
 
     def _count_forms(self, decision: Decision, checked: Checked) -> None:
@@ -231,7 +236,7 @@ class Monitor:
             form.count,
             form.path,
             ", ".join(form.examples),
-            f'. Of the latest {COMPARED:,} pages, only these match LinkExtractor(deny=[r"{form.pattern}"])'
+            f'. To stop following them: LinkExtractor(deny=[r"{form.pattern}"]), which matches no other recent page'
             if form.pattern
             else "",
         )
@@ -278,19 +283,25 @@ class Monitor:
         then, before = self._last_summary
         self._last_summary = now, _ = time.monotonic(), checked
         pace = 60 * (checked - before) / max(0.001, now - then)
-        parts = [f"checked {checked} pages (at {pace:.0f} pages/min), kept {counts['kept']}"]
+        noun = "page" if checked == 1 else "pages"
+        released = self._crawler.stats.get_value("dedup/handled/released", 0)
+        kept = max(0, counts["kept"] - released)
+        parts = [f"checked {checked} {noun} (at {pace:.0f} pages/min), kept {kept}"]
         usual = "marked" if self._config.is_dry else "dropped"
         parts += [
             f"{name} {counts[name]} ({100 * counts[name] / max(1, checked):.1f} %)"
             for name in ("dropped", "marked")
             if counts[name] or name == usual
         ]
-        parts += [f"{name} {counts[name]}" for name in ("unchanged", "changed", "unchecked")]
-        if dropped := self._crawler.stats.get_value("dedup/unchanged_dropped", 0):
-            parts.append(f"{dropped} of the unchanged pages dropped")
+        dropped = self._crawler.stats.get_value("dedup/unchanged_dropped", 0)
+        parts.append(f"unchanged {counts['unchanged']}" + f" ({dropped} dropped)" * bool(dropped))
+        parts += [f"changed {counts['changed']}", f"not judged {counts['unchecked']}"]
+        if released:
+            parts.append(f"not handled to the end {released}")
         self.log(
             logging.INFO,
-            "Near-duplicate filter: %s; %s; waited for signatures %.2f s on average, %.2f s at most; %d pages waiting",
+            "Near-duplicate filter: %s; %s; pages waited for a worker %.2f s on average, %.2f s at most;"
+            " undecided pages: %d",
             ", ".join(parts),
             size,
             self._signing_waits / max(1, self._signed),

@@ -12,7 +12,7 @@ from scrapy.utils.spider import DefaultSpider
 from crawler_dedup.config import Config
 from crawler_dedup.crawl.checker import CheckedResponse, is_unwanted
 from crawler_dedup.crawl.configuration import data_directory
-from crawler_dedup.crawl.gate import Gate
+from crawler_dedup.crawl.gate import SKIP_REASONS, Gate
 from crawler_dedup.crawl.monitor import Monitor
 from crawler_dedup.crawl.serveroutages import Outages
 from crawler_dedup.crawl.workerprocess import discard_ahead
@@ -49,7 +49,7 @@ class Preview:
         try:
             if reason := self._gate.skip_reason(request, response):
                 if reason not in _INTERNAL_REQUESTS:
-                    self._log(logging.INFO, "a crawl would not check %s (%s)", response, reason)
+                    self._log(logging.INFO, "a crawl would not check %s: %s", response, SKIP_REASONS[reason])
                 return None
             question = self._gate.ask_about(request, response)
             checked = await self._workers.ask(question.job, question.body)
@@ -69,7 +69,9 @@ class Preview:
             decision,
             _outcome(decision, action),
             decision.scope,
-            ". --spider NAME compares with the pages of that spider" if has_no_spider else "",
+            ", because no spider was named. --spider NAME compares with the pages of that spider"
+            if has_no_spider
+            else "",
         )
 
     def _log(self, level: int, message: str, *args: object) -> None:

@@ -89,7 +89,7 @@ class Restorations:
     def _make_request(self, url: str, request: DroppedRequest) -> Request:
         callback = self._find_method(request.callback)
         if callback is None and request.callback is not None:
-            reason = f"has no method {request.callback!r}" if request.callback else "had no name for its callback"
+            reason = f"has no method {request.callback!r}" if request.callback else "used a function as its callback"
             self._monitor.warn("%s is requested again with the callback `parse`: the spider %s", url, reason)
         return Request(
             url,
@@ -215,7 +215,7 @@ class Restorations:
         try:
             given_up = await self._workers.ask(job)
         except (DedupError, TimeoutError) as error:
-            message = "What became of restored pages cannot be written; the next crawl requests them again: %s"
+            message = "The outcome of restored pages could not be recorded; the next crawl requests them again: %s"
             self._monitor.log(logging.WARNING, message, error)
             return
         for url in given_up:

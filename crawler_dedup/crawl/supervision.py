@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from crawler_dedup.crawl.localworker import LocalWorker
     from crawler_dedup.crawl.workers import Workers
 
-NOT_IN_TIME = "not signed in time"
-DIED = "the worker died"
-PAUSED = "workers die too often"
-ENDED = "the workers have ended"
-TRIED_AGAIN, UNCHECKED = "tried again", "passes unchecked"
+NOT_IN_TIME = "not signed within DEDUP_TIMEOUT"
+DIED = "its worker process ended"
+PAUSED = "worker processes end too often"
+ENDED = "the worker processes were ended"
+TRIED_AGAIN, UNCHECKED = "tried again", "could not be judged, and passes"
 """What happens with a page of a process that has died."""
 
 STOPPED_SECONDS = 15.0

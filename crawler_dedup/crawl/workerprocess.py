@@ -114,11 +114,11 @@ class ChildProcess:
                 if isinstance(answer, LogLine):
                     log(answer)
         except (ConnectionError, EOFError):
-            raise NotStarted("the process ended at its start") from None
+            raise NotStarted("it ended at its start, as its output above may explain") from None
         except OSError as error:
-            raise NotStarted(f"the process does not answer ({error})") from error
+            raise NotStarted(f"it does not answer ({error})") from error
         except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-            raise NotStarted(f"the answer of the process is not a message ({error})") from error
+            raise NotStarted(f"it has sent no message ({error}): another version of crawler-dedup?") from error
 
     def attach(self, receive: Callable[[Received], None], end: Callable[[int | None, int], None]) -> None:
         """Use the running event loop.

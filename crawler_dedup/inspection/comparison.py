@@ -58,7 +58,7 @@ class PairSites:
         return Pair(new, trim(kept), signer.config, signer.scheme, self.new, self.kept)
 
 
-_KNOWN_NOW = "The rules used what the index knows about the sites now"
+_KNOWN_NOW = "The rules used what the index knows about the sites now."
 _AS_THEN = "The rules used what was known about the sites at the time of the decision."
 
 
@@ -70,7 +70,7 @@ def find_sites_then(pages: Index, entry: Entry) -> PairSites:
     )
     if new is None or kept is None:
         present = find_sites_now(pages, entry.scope, entry.url, entry.duplicate_of)
-        source = f"{_KNOWN_NOW}: what was known at the time of the decision is no longer kept."
+        source = f"{present.source} What was known at the time of the decision is no longer kept."
         return replace(present, source=source, links_followed=entry.links_followed)
     return PairSites(decode_profile(new.content), decode_profile(kept.content), _AS_THEN, entry.links_followed)
 
@@ -90,7 +90,8 @@ def find_sites(pages: Index, journals: Journals, scope: str, new: str, kept: str
 def find_sites_now(pages: Index, scope: str, new: str, kept: str) -> PairSites:
     """Find the present profiles of the sites of two addresses."""
     new_site, kept_site = (decode_profile(pages.latest_snapshot(scope, url).content) for url in (new, kept))
-    return PairSites(new_site, kept_site, f"{_KNOWN_NOW}.")
+    unknown = f"The index knows nothing about these sites in the scope “{scope}” (`index stats` lists the scopes)."
+    return PairSites(new_site, kept_site, _KNOWN_NOW if new_site.number or kept_site.number else unknown)
 
 
 _KINDS = {Trait.EMBEDDED: "a picture or the like", Trait.HEADING: "a heading", Trait.ENTRY: "a link"}

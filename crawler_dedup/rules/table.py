@@ -61,7 +61,8 @@ def _describe_signatures(pair: Pair) -> str:
     if pair.are_thin:
         return "thin pages have none"
     if pair.agreement is None:
-        return "the titles name the same parts" if pair.is_named_alike else "they do not agree"
+        apart = "they do not agree" if pair.are_texts else "a text and a thin page are not compared"
+        return "the titles name the same parts" if pair.is_named_alike else apart
     if pair.distance is None:
         return f"{pair.scheme.name} finds the same text"
     return f"{pair.distance} bits, limit {pair.config.max_distance}"
@@ -72,7 +73,7 @@ def _describe_titles(pair: Pair) -> str:
 
 
 def _describe_own_size(pair: Pair) -> str:
-    return f"{size_of(pair.own)} letters of its own" if pair.are_thin else "a text"
+    return f"{size_of(pair.own)} letters of its own" if pair.are_thin else "it has a main text"
 
 
 def _describe_coverage(pair: Pair) -> str:
@@ -108,6 +109,13 @@ TABLE: tuple[Rule, ...] = (
     Rule("alike", lambda _: True, lambda _: "", is_duplicate=True),
 )
 """The rules in the order in which they are asked; the last one always decides."""
+
+DROPPING = {
+    SAME_BYTES: "both pages have the same bytes",
+    "alike": "the kept page has what the other page shows of its own",
+    TOO_MANY_VARIANTS: "enough lists that differ from it only in links are kept",
+}
+"""The rules by which a page is dropped, and what each says about the two pages."""
 
 NAMES = (*(rule.name for rule in TABLE), TOO_MANY_VARIANTS)
 """Every name of a rule that a decision can have."""

@@ -16,7 +16,6 @@ from copy import deepcopy
 from enum import IntEnum
 from functools import lru_cache
 
-from lxml import etree
 from lxml.html import HtmlElement
 
 from crawler_dedup.signing.parsing import roots
@@ -141,17 +140,13 @@ def hidden_within(
     Args:
         hosts: elements whose content is not shown because of a shadow tree.
     """
-    hidden: set[HtmlElement] = set()
-    states = [around]
-    for event, element in etree.iterwalk(top, events=("start", "end")):
-        if event == "end":
-            states.pop()
-            continue
-        around = NOT_DISPLAYED if element in hosts else states[-1]
-        states.append(concealment(element, around, revealed=revealed))
-        if states[-1] is not SHOWN:
-            hidden.add(element)
-    return hidden
+    hidden: dict[HtmlElement, Concealment] = {}
+    for element in top.iter("*"):
+        outside = around if element is top else hidden.get(element.getparent(), SHOWN)
+        state = concealment(element, NOT_DISPLAYED if element in hosts else outside, revealed=revealed)
+        if state is not SHOWN:
+            hidden[element] = state
+    return {*hidden}
 
 
 def without_hidden(tree: HtmlElement, *, revealed: bool = False) -> HtmlElement:

@@ -131,7 +131,7 @@ def asks_for_password(tree: HtmlElement) -> bool:
 def check_body(body: bytes, max_bytes: int) -> None:
     """Raise :class:`BeyondLimits` for a body that should not be parsed."""
     if len(body) > max_bytes:
-        raise BeyondLimits("too many bytes")
+        raise BeyondLimits("more bytes than DEDUP_MAX_BYTES")
     # Some brackets open no element, or are in scripts. A small body cannot contain as many.
     most = _BRACKETS_A_NODE * MAX_NODES
     if len(body) > most and body.count(b"<") > most:

@@ -57,6 +57,7 @@ _LITERAL = re.compile(
     r"|(?<=[:,\[(= \t\r\n{].)((?:(?<=\d)|(?<=-)\d)[\d.]*(?:[eE][+-]?\d+)?|(?<=t)rue\b|(?<=f)alse\b))(\s*:)?",
     re.DOTALL,
 )
+_GROUPS = 1 + _LITERAL.groups  # of a literal and what is before it
 _BACKWARD_NAME = re.compile(r" ?[:=] ?([\w$-]+)")  # before a value, from right to left
 _NAME_CHARS = 40
 _BEFORE_VALUE = (":", "=", " ")
@@ -121,8 +122,8 @@ def find_data(tree: HtmlElement, body: bytes, outline: Outline, main: MainBlocks
     Args:
         body: the page before it was parsed.
     """
-    elements = (element for element in tree.getroottree().getroot().iter("script") if element.text)
-    scripts = [_read_script(element.text, element.get("type", "").strip().lower()) for element in elements]
+    elements = ((element, element.text) for element in tree.getroottree().getroot().iter("script"))
+    scripts = [_read_script(text, element.get("type", "").strip().lower()) for element, text in elements if text]
     outside = [*map(b"".join, _ATTRIBUTE.findall(body)), *_COMMENT.findall(body)]
     outside += [_ATTRIBUTE.sub(b"", tag) for tag in _DEFINED_TAG.findall(body)]
     size = _SHARE * sum([block.size for block in outline.blocks])
@@ -135,7 +136,7 @@ def find_data(tree: HtmlElement, body: bytes, outline: Outline, main: MainBlocks
     compared = _read_outweighing(data, size, main, is_thin=is_thin)
     if is_thin and not any(compared):
         data = "\n".join([text for text, kind in scripts if kind == _JSON])
-        compared = [*_compare(_read(_split(data[:_MOST_CHARS]))).values(), data[_MOST_CHARS:]]
+        compared = [*_compare(_read(_LITERAL.split(data[:_MOST_CHARS]))).values(), data[_MOST_CHARS:]]
     return _hash_rows(dict.fromkeys(filter(None, compared)))
 
 
@@ -169,7 +170,11 @@ def _read_outweighing(data: str, size: float, main: MainBlocks, *, is_thin: bool
     # What takes least time comes first: most pages have less data than text.
     if _most_letters(data) <= size or (not is_thin and _contains(data, main)):
         return []
-    values, rest = dict.fromkeys(_read(_split(data[:_MOST_CHARS]))), data[_MOST_CHARS:]
+    pieces, rest = _LITERAL.split(data[:_MOST_CHARS]), data[_MOST_CHARS:]
+    literals = len(data) - sum(map(len, pieces[::_GROUPS]))
+    if (literals if data.isascii() else 3 * literals) <= size:  # as for _most_letters
+        return []
+    values = dict.fromkeys(_read(pieces))
     if sum(map(size_in_letters, _find_texts(values, values, rest))) <= size:  # what is compared takes longer to find
         return []
     compared = _compare(values)
@@ -203,15 +208,14 @@ def _contains(data: str, main: MainBlocks) -> bool:
     return 2 * sum([len(run) for run in runs if run in data]) > sum(map(len, runs))
 
 
-def _split(data: str) -> list[tuple[str, ...]]:
-    """Return the literals in *data*: what is before each, and the groups of :data:`_LITERAL`."""
-    pieces = iter(_LITERAL.split(data))
-    return [*zip(*[pieces] * (1 + _LITERAL.groups), strict=False)]
+def _read(pieces: list[str], nested: int = 0) -> Iterator[_Value]:
+    """Yield those literals among *pieces* of data that are no names of values, also those in texts that contain data.
 
-
-def _read(literals: Iterable[tuple[str, ...]], nested: int = 0) -> Iterator[_Value]:
-    """Yield those of *literals* that are no names of values, also those in texts that contain data."""
+    Args:
+        pieces: what is before each literal, and its groups, as :data:`_LITERAL` splits data.
+    """
     name, follows_name = "", False
+    literals = zip(*[iter(pieces)] * _GROUPS, strict=False)
     for between, first, double, single, template, bare, colon in literals:
         # Most values follow a name in quotation marks.
         if len(between) > follows_name and between.endswith(_BEFORE_VALUE):
@@ -222,7 +226,7 @@ def _read(literals: Iterable[tuple[str, ...]], nested: int = 0) -> Iterator[_Val
         if colon:
             name = text
         elif nested < _MOST_NESTED and ('":' in text or '["' in text):
-            yield from _read(_split(text), nested + 1)
+            yield from _read(_LITERAL.split(text), nested + 1)
         else:
             yield name, text
 

@@ -246,7 +246,7 @@ class DemoSpider(SiteSpider):
         console.print()
         new, kept = self.sites.mirror + _EDITED, self.sites.newspaper + _EDITED
         if {new, kept} <= self.texts.keys():
-            titles = f"kept, too: {self.sites.name(new)}", f"kept: {self.sites.name(kept)}"
+            titles = f"kept, a fact differs: {self.sites.name(new)}", f"kept: {self.sites.name(kept)}"
             print_side_by_side(console, self.texts[new], self.texts[kept], folded=True, titles=titles, context=0)
             console.print()
         print_commands(
@@ -275,9 +275,8 @@ def _summarise(stats: Mapping[str, int]) -> Text:
 
     short = count("unchecked/too_little_text")
     parts = {
-        "dropped": count("dropped"),
         "kept": count("kept"),
-        "seen again": count("changed", "unchanged"),
+        "seen twice": count("changed", "unchanged"),
         "too short to judge": short,
         "not judged for another reason": count("unchecked") - short,
     }
@@ -285,5 +284,5 @@ def _summarise(stats: Mapping[str, int]) -> Text:
     return Text.assemble(
         "Crawled a newspaper and its mirror, two small sites on this machine.\n",
         (quantity(count("checked"), "page"), "bold"),
-        f": {listed}.",
+        f": {count('dropped')} dropped; {sum(parts.values())} passed: {listed}.",
     )

@@ -26,7 +26,7 @@ def has_extra(extra: str) -> bool:
 
 def note_on_extra(extra: str) -> str:
     """Return a note, to follow the name of a feature, that it needs *extra*; ``""`` if that is installed."""
-    return "" if has_extra(extra) else f" (needs the extra {extra})"
+    return "" if has_extra(extra) else f' (needs pip install "crawler-dedup[{extra}]")'
 
 
 def require_extra(extra: str, feature: str) -> None:
@@ -39,7 +39,7 @@ def require_extra(extra: str, feature: str) -> None:
     if missing:
         raise ExtraMissing(
             f"{feature} needs packages that are not installed ({', '.join(missing)}):"
-            f" install crawler-dedup with the extra {extra}"
+            f' pip install "crawler-dedup[{extra}]"'
         )
 
 

@@ -73,7 +73,7 @@ class WorksMiddleware:
 
     async def _compare(self, response: Response) -> None:
         if len(response.body) > self._max_bytes:
-            raise BeyondLimits("too many bytes")
+            raise BeyondLimits("more bytes than DEDUP_MAX_BYTES")
         if _is_plain_text(response):
             text = await run_in_own_thread(decode_text, response.body, declared_encoding(response))
         else:

@@ -143,12 +143,11 @@ def test_a_line_that_python_reads_is_a_record_and_is_marked_without_other_change
     assert second.startswith(line[:-1] + b', "of": "http://h/')
 
 
-def test_a_mark_of_an_earlier_job_is_replaced(tmp_path: Path) -> None:
-    lines: list[dict[str, Any]] = [{"url": "http://h/1", "html": article(1), "of": "old", "other": "\udc00"}, {"of": 1}]
-    source = write_lines(tmp_path / "pages.jsonl", lines)
-    job([source], tmp_path, "of")
-    marked = [json.loads(line) for line in (tmp_path / "clean" / "pages.jsonl").read_text("utf-8").splitlines()]
-    assert marked == [{**line, "of": None} for line in lines]
+def test_a_field_that_a_line_has_already_is_not_replaced_by_the_mark(tmp_path: Path) -> None:
+    source = write_lines(tmp_path / "pages.jsonl", [{"url": "http://h/1"}, {"url": "http://h/2", "html": article(1)}])
+    with pytest.raises(DedupError, match=r"pages\.jsonl, line 2 already has a field 'html': rename it, or give --mark"):
+        job([source], tmp_path, "html")
+    assert not (tmp_path / "clean" / "pages.jsonl").exists()
 
 
 NO_OBJECT, NO_HTML = "no JSON object", "no html"
@@ -158,8 +157,8 @@ BAD_LINES = [
     (b'{"url": "http://h/\xff"}', NO_OBJECT, "byte 19 is not UTF-8"),
     (b"[" * 100_000, NO_OBJECT, "it is nested too deeply"),
     (b'{"url": "u", "html": 7}', "a column of another type", "html is not text, but int"),
-    (b'{"html": "<p>x"}', "no address and no identifier", "it has html; --url or --id says which to read"),
-    (b'{"url": "u", "text": "x"}', NO_HTML, "there is no html; it has url, text; --html or --text says which to read"),
+    (b'{"html": "<p>x"}', "no address and no identifier", "it has html; name the right one with --url or --id"),
+    (b'{"url": "u", "text": "x"}', NO_HTML, "it has no html, only url, text; name the right one with --html or --text"),
     (b'{"url": "u", "html": ""}', NO_HTML, "no html"),
 ]
 

@@ -101,14 +101,14 @@ def test_a_call_that_signs_no_page_does_not_decide_how_others_sign(tmp_path: Pat
     with pytest.raises(DedupError) as refused:
         sign([source], signed)
     assert str(refused.value).splitlines()[1:] == [
-        f"  no html: 95 ({source}, line 1: there is no html; it has url, text; --html or --text says which to read)"
+        f"  no html: 95 ({source}, line 1: it has no html, only url, text; name the right one with --html or --text)"
     ]
     assert not list(signed.iterdir())
     assert sign([source], signed, columns=Columns(text="text")).pages == 95
     with pytest.raises(DedupError) as mismatch:
         sign([source], signed)
     assert str(mismatch.value) == (
-        f"The pages in {signed} were signed with other settings:\n  column text: they have 'text' / you have ''\n"
+        f"The pages in {signed} were signed with other settings:\n  column text: made with 'text', now ''\n"
         "Name another directory with -o, or delete this one."
     )
 

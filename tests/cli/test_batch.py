@@ -67,9 +67,10 @@ def test_damaged_inputs_are_named_and_all_others_copied(tmp_path: Path) -> None:
 def test_the_first_line_that_cannot_be_read_is_printed(tmp_path: Path) -> None:
     source = write_lines(tmp_path / "pages.jsonl", [PAGES[0]._asdict(), {"url": "http://h/2", "text": "x"}])
     output = invoke("batch", "sign", source, "-o", tmp_path / "signed", "-j", 1).output
-    assert "Cannot be read: no html 1." in output
+    assert "Cannot be read: no html (1)." in output
     assert (
-        f"no html: {source}, line 2: there is no html; it has url, text; --html or --text says which to read." in output
+        f"no html: {source}, line 2: it has no html, only url, text; name the right one with --html or --text."
+        in output
     )
 
 

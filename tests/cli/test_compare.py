@@ -88,8 +88,8 @@ def test_texts_and_lines_of_one_page_alone_are_shown(tmp_path: Path, kept: str) 
         compare(write_page(tmp_path, "new.html", article("x", changed=1, frame="Menu")), kept, status=1)
     )
     assert "the kept page lacks: a text: " in shown
-    assert "does not count (in navigation, a footer or the like): Menu" in shown
-    assert "does not count (in navigation, a footer or the like): Home News" in shown
+    assert "not compared (in navigation, a footer or the like): Menu" in shown
+    assert "not compared (in navigation, a footer or the like): Home News" in shown
     kept_lacks, _, new_lacks = shown.partition("the kept page lacks: ")[2].partition("the new page lacks: ")
     assert ("Bungunro" in kept_lacks, "Vesattat" in new_lacks) == (True, True)
 
@@ -99,7 +99,7 @@ def test_measures_of_the_scheme_are_shown_even_if_its_look_up_does_not_find_the_
     for scheme, status, answer in (("shingling", 1, "no"), ("shingling lookup=mod", 0, "yes")):
         shown = compare(part, whole, "--brief", "-s", f"DEDUP_SCHEME={scheme}", status=status).stdout
         figures = dict(re.findall(r"│ ([a-z: -]+?) +│ ([a-z0-9.]+) +│ +│", shown))
-        assert (figures["scheme: look-up finds the kept page"], figures["scheme: the texts agree"]) == (answer, answer)
+        assert (figures["found by its signature"], figures["signatures similar enough"]) == (answer, answer)
         assert float(figures["scheme: resemblance"]) == pytest.approx(0.6, abs=0.15)
         assert float(figures["scheme: coverage"]) == 1
 
@@ -261,7 +261,8 @@ def test_a_decision_is_repeated_with_what_was_known_then(index: Path) -> None:
     assert output.endswith("duplicate: alike")
     (line,) = json_lines("compare", "copy.html", "kept.html", "--new-url", COPY, "--index", index, "--json", status=1)
     assert (line["snapshot"], line["kept_snapshot"]) == (0, 0)
-    repeat(index, "--scope", "elsewhere", status=1)  # another scope knows nothing of the site
+    elsewhere = repeat(index, "--scope", "elsewhere", status=1)
+    assert "knows nothing about these sites in the scope “elsewhere”" in elsewhere
 
 
 def test_pages_without_a_decision_are_compared_with_what_is_known_now(index: Path) -> None:

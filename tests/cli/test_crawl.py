@@ -225,7 +225,7 @@ def test_an_at_sign_in_a_path_or_in_a_query_is_not_a_password(tmp_path: Path, si
 def test_only_a_start_address_that_fails_is_an_error(tmp_path: Path, site: Site) -> None:
     site.pages["/"] = html(article("front", links=["/one", "/missing"]))
     done = crawl(tmp_path, f"{site.url}/", "-o", "pages.jsonl")
-    assert counts(done) == {"pages checked": 2, "kept": 2, "could not be fetched": 1}
+    assert counts(done) == {"pages checked": 2, "kept": 2, "more answered with an error, or could not be fetched": 1}
     done = crawl(tmp_path, f"{site.url}/missing", f"{site.url}/two", "-o", "pages.jsonl", status=2)
     assert f"ERROR: {site.url}/missing could not be crawled: its server answers 404 Not Found\n" in done.stderr
     assert paths(tmp_path / "pages.jsonl")[-1] == "/two"

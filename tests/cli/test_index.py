@@ -52,7 +52,10 @@ def test_no_command_creates_an_index_where_there_is_none(tmp_path: Path) -> None
             printed = printed_text(invoke(*call.split(), tmp_path / place, status=2))
             assert f"There is no index in {tmp_path / place}" in printed
         without = invoke(*call.split(), status=2)
-        assert without.output == "Error: There is no Scrapy project here: give the directory of the index.\n"
+        assert (
+            without.output
+            == "Error: There is no Scrapy project here: name the directory of the index (--help says how).\n"
+        )
     assert sorted(path.name for path in tmp_path.iterdir()) == ["folder", "without header"]
     assert not [*(tmp_path / "folder").iterdir()]
 
@@ -62,8 +65,8 @@ def test_no_command_creates_an_index_where_there_is_none(tmp_path: Path) -> None
 
 def test_stats_show_the_figures_of_an_index_of_pages(pages: Path, tmp_path: Path) -> None:
     table = rows(cli("stats", pages))
-    assert (table["pages"], table["pages not handled yet"]) == ("4", "0")
-    assert table["sites"].startswith("0, 0 of them known; ")
+    assert (table["pages"], table["pages that are still being handled"]) == ("4", "0")
+    assert table["sites"].startswith("0 (template learned: 0); ")
     assert table["scheme"] == SimHash().spec
     assert table["run 00000001"].startswith("2, the last ")
     assert table["run 00000abc"].startswith("2, the last ")

@@ -30,7 +30,8 @@ def answers(folder: Path) -> dict[str, int]:
 
 
 def precision_line(right: int, answered: int) -> str:
-    return f"Precision so far: {format_share(Share(right, answered))}, from {answered} answer{'s' * (answered != 1)}."
+    share = format_share(Share(right, answered))
+    return f"Precision so far (95 %): {share}, from {answered} answer{'s' * (answered != 1)}."
 
 
 def test_answers_are_recorded_and_their_precision_is_printed_with_its_interval(dropped: Path) -> None:
@@ -138,7 +139,7 @@ def test_answers_become_a_labelled_folder_with_fetched_pages(live: Site, tmp_pat
     del live.pages["/gone"]
     result = judge(tmp_path / "index", "y\ny\n", "--fetch")
     assert "the answer has status 404" in result.stdout
-    assert "the kept page lacks: does not count (in navigation, a footer or the like): /copy" in printed_text(result)
+    assert "the kept page lacks: not compared (in navigation, a footer or the like): /copy" in printed_text(result)
     check_folder(tmp_path / "index" / "judged", {(f"{live.url}/copy", f"{live.url}/kept"): 1})
     assert len(answers(tmp_path / "index" / "judged")) == 2
 

@@ -75,7 +75,10 @@ def test_a_page_that_cannot_be_crawled_now_waits_for_the_next_crawl(crawled: tup
     page, site.pages["/rejected"] = site.pages["/rejected"], Answer(b"", 403)
     done = restore(directory, site, "-o", "pages.jsonl")
     assert (done.returncode, done.stdout.splitlines()[1:]) == (1, ["0 pages restored."])
-    assert "1 page could not be crawled with news: `crawler-dedup index overrides`" in done.stderr
+    assert (
+        "1 page could not be fetched, or belongs to a spider other than news: `crawler-dedup index overrides`"
+        in done.stderr
+    )
     assert "(restored by the next crawl of news)" in command(directory, "index", "overrides").stdout
     site.pages["/rejected"] = page
     pages = restore(directory, site, "-O", "-").stdout.splitlines()

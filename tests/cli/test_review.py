@@ -177,7 +177,7 @@ def test_a_page_that_only_a_dry_run_or_an_earlier_crawl_has_kept_is_not_called_k
         for path in browser.drops():
             browser.press(path, "wrong")
     assert sorted(overrides(index)) == [f"keep {COPIES[0]}", f"keep {COPIES[2]}"]
-    (group,) = lines_in(invoke("groups", index, "--jsonl"))
+    (group,) = lines_in(invoke("groups", index, "--json"))
     assert len(group["duplicates"]) == 2
 
 

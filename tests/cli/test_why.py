@@ -69,8 +69,8 @@ def test_dropped_kept_and_unchecked_pages_are_reported_with_what_is_known_of_the
     printed = lines(why(COPY, index))
     assert printed[:3] == [
         f"{COPY} was dropped: a duplicate of {KEPT}.",
-        "rule “alike”, distance 0",
-        f"{entry.time[:10]} {entry.time[11:19]} UTC, run {entry.run}, spider site, scope site",
+        "rule “alike”, distance 0; the kept page has what the other page shows of its own",
+        f"{entry.time[:10]} {entry.time[11:19]} UTC, run {entry.run}, spider site, scope “site”",
     ]
     assert printed[3].startswith("“Article 1”; ")
     assert printed[4] == f"{KEPT} is kept: “Article 1”"
@@ -84,18 +84,20 @@ def test_dropped_kept_and_unchecked_pages_are_reported_with_what_is_known_of_the
     assert printed[0] == f"{KEPT} is kept: “Article 1”"
     assert f"{KEPT} has 2 duplicates:" in printed
     assert [line.split()[0] for line in printed if "(rule" in line] == [COPY, SECOND_COPY]
-    assert lines(why(SHORT, index))[0] == f"{SHORT} passed unchecked: too little text."
+    assert lines(why(SHORT, index))[0] == f"{SHORT} could not be judged, and passed: too little text."
 
 
 def test_later_lines_of_the_journal_are_reported_too(index: Path) -> None:
     """A page that was alike to one being handled, two visits of unchanged pages, and many of one page."""
     entry = entry_of_copy(index)
-    waited = replace(entry, event="unchecked", reason="similar page being handled", url="http://a.org/waited")
+    waited = replace(
+        entry, event="unchecked", reason="a similar page is still being handled", url="http://a.org/waited"
+    )
     check_pages(index, {KEPT: PAGES[KEPT]}, journal=SECOND)
     days = [replace(entry, time=f"2099-12-{day:02}T00:00:00.000Z") for day in range(1, 32)]
     write(index / SECOND, [waited, replace(entry, event="unchanged_dropped", url=KEPT, duplicate_of=""), *days])
-    sentence = f"http://a.org/waited passed unchecked: similar page being handled. It is similar to {KEPT}."
-    assert lines(why("http://a.org/waited", index))[0] == sentence
+    sentence = f"could not be judged, and passed: a similar page is still being handled. It is similar to {KEPT}."
+    assert lines(why("http://a.org/waited", index))[0] == f"http://a.org/waited {sentence}"
     printed = lines(why(KEPT, index))
     assert printed[0] == f"{KEPT} is kept: “Article 1”"
     assert "In the journal:" in printed
@@ -136,7 +138,7 @@ def test_a_page_that_was_unchanged_and_is_gone_is_reported_as_no_longer_kept(ind
     lines_before = (index / SECOND).read_bytes()
     invoke("forget", index, "--url", KEPT)
     (index / SECOND).write_bytes(lines_before)  # as if it had expired
-    assert lines(why(KEPT, index))[0] == f"{KEPT} is no longer kept, in scope site."
+    assert lines(why(KEPT, index))[0] == f"{KEPT} is no longer kept, in scope “site”."
 
 
 def test_a_page_that_the_last_run_has_not_fetched_is_reported_so(tmp_path: Path) -> None:
@@ -183,7 +185,7 @@ def test_an_unchecked_page_that_a_dry_run_has_kept_is_reported_with_both(tmp_pat
     (index / SECOND).unlink()
     write(index / SECOND, [replace(entry, time="2099-01-01T00:00:00.000Z")])
     printed = lines(why(KEPT, index))
-    assert printed[0] == f"{KEPT} passed unchecked: too little text."
+    assert printed[0] == f"{KEPT} could not be judged, and passed: too little text."
     assert any(line.startswith(f"{KEPT} was kept in a dry run on ") and ", and not since" in line for line in printed)
     (page,) = json_lines("why", KEPT, index, "--json")
     assert page["kept"]["dry_run"] is True
@@ -215,7 +217,7 @@ def test_for_an_unknown_address_the_intended_one_or_all_that_may_be_are_reported
     assert json_lines("why", "https://www.a.org/kept/", index, "--json")[0]["url"] == KEPT
     check_pages(index, {f"{KEPT}/": article(7)}, journal=SECOND)
     printed = lines(why(f"{KEPT}#top", index, status=1))
-    assert printed[0].startswith(f"{KEPT}#top is not kept, and no journal names it: it was never fetched, or")
+    assert printed[0].startswith(f"{KEPT}#top is not kept, and no journal names it. It was never fetched, it")
     assert sorted(printed[1:]) == [f"Known: {KEPT}", f"Known: {KEPT}/"]
 
 
@@ -281,7 +283,7 @@ def test_without_a_journal_kept_pages_are_still_reported(tmp_path: Path) -> None
     result = why(KEPT, tmp_path / "index")
     assert result.stdout.startswith(f"{KEPT} is kept")
     assert "There is no journal beside the index" in result.stderr
-    assert "it was never fetched" in why(COPY, tmp_path / "index", status=1).stdout
+    assert "It was never fetched" in why(COPY, tmp_path / "index", status=1).stdout
 
 
 def test_an_incomplete_line_is_reported_and_the_rest_is_read(index: Path) -> None:

@@ -158,10 +158,10 @@ def test_a_page_waits_for_the_outcome_of_an_alike_one(tmp_path: Path, reactor: b
     verdicts = [crawl.item(f"{path}/twin")["verdict"] for path in paths[1:]]
     assert verdicts == ["new", "new", "unchecked"]
     decision = crawl.item("/open/twin")["decision"]
-    assert decision["reason"] == "similar page being handled"
+    assert decision["reason"] == "a similar page is still being handled"
     assert decision["duplicate_of"] == crawl.item("/open")["url"]
-    assert crawl.counts("unchecked/") == {"similar_page_being_handled": 2}
-    (line,) = crawl.lines("INFO", f"unchecked {decision['url']}")
+    assert crawl.counts("unchecked/") == {"a_similar_page_is_still_being_handled": 2}
+    (line,) = crawl.lines("INFO", f"{decision['url']} could not be judged, and passed")
     assert decision["duplicate_of"] in line
 
 
@@ -199,9 +199,9 @@ def test_one_slow_callback_delays_at_most_a_quarter_of_the_crawl(tmp_path: Path)
     dropped = [note.removeprefix("dropped ") for note in crawl.notes[at + 1 :]]
     assert len(dropped) == 4
     passed = [item for item in crawl.items if item["path"] in twins]
-    assert {item["decision"]["reason"] for item in passed} == {"too many pages waiting"}
+    assert {item["decision"]["reason"] for item in passed} == {"too many pages wait for similar pages"}
     assert sorted([*dropped, *(item["path"] for item in passed)]) == sorted(twins)
-    assert crawl.counts("unchecked/") == {"too_many_pages_waiting": 11}
+    assert crawl.counts("unchecked/") == {"too_many_pages_wait_for_similar_pages": 11}
     assert {item["verdict"] for item in crawl.items if item["path"] in other_pages} == {"new"}
 
 

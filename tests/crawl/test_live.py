@@ -39,8 +39,8 @@ def test_the_summary_at_the_end_counts_pages_and_hosts_and_gives_the_size_of_the
     (line,) = summaries(done)
     assert re.fullmatch(
         r"checked 5 pages \(at [1-9]\d* pages/min\), kept 2, dropped 1 \(20\.0 %\), marked 1 \(20\.0 %\), unchanged 0,"
-        r" changed 0, unchecked 1; index of 2 pages, [\d.]+ kB; waited for signatures \d\.\d\d s on average, \d\.\d\d s at"
-        r" most; 0 pages waiting",
+        r" changed 0, not judged 1; index of 2 pages, [\d.]+ kB; pages waited for a worker \d\.\d\d s on average, \d\.\d\d s"
+        r" at most; undecided pages: 0",
         line,
     )
     for counted in ("dropped", "marked"):
@@ -69,11 +69,11 @@ def test_a_summary_is_logged_regularly_during_a_crawl_and_counts_pages_that_wait
 ) -> None:
     done = crawl_pages(tmp_path, PAGES, WAITING, paths=["/first", "/copy"])
     *lines, last = summaries(done)
-    waiting = [line for line in lines if line.endswith("; 1 pages waiting")]
+    waiting = [line for line in lines if line.endswith("; undecided pages: 1")]
     assert len(waiting) >= 2
-    assert all(line.startswith("checked 1 pages (at ") for line in waiting)
-    assert waiting[-1].startswith("checked 1 pages (at 0 pages/min)"), "none since the line before"
-    assert (last.startswith("checked 2 pages "), last.endswith("; 0 pages waiting")) == (True, True)
+    assert all(line.startswith("checked 1 page (at ") for line in waiting)
+    assert waiting[-1].startswith("checked 1 page (at 0 pages/min)"), "none since the line before"
+    assert (last.startswith("checked 2 pages "), last.endswith("; undecided pages: 0")) == (True, True)
     assert done.counts()["dropped"] == 1
 
 
@@ -183,6 +183,6 @@ def test_a_crawl_that_skips_nearly_everything_warns_once_and_why_names_the_reaso
     def why(path: str, status: int = 0) -> str:
         return printed_text(invoke("why", site.url + path, tmp_path / "index", status=status))
 
-    assert why("/asked-0").startswith(f"{site.url}/asked-0 passed without a check: dedup_skip.")
-    assert why("/cut-off").startswith(f"{site.url}/cut-off passed without a check: incomplete.")
-    assert why("/no", status=1).startswith(f"{site.url}/no is not kept, and no journal names it: it was never fetched")
+    assert why("/asked-0").startswith(f'{site.url}/asked-0 was not compared, and passed: meta["dedup_skip"] of')
+    assert why("/cut-off").startswith(f"{site.url}/cut-off was not compared, and passed: incomplete (")
+    assert why("/no", status=1).startswith(f"{site.url}/no is not kept, and no journal names it. It was never fetched")

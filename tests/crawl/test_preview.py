@@ -93,12 +93,12 @@ def crawled(tmp_path: Path) -> Path:
 CASES = {  # options of the command "parse", the path of a page, and what the filter logs
     "dedup_action": ('--meta {"dedup_action":"mark"}', "/copy", ": a crawl would mark it."),
     "dedup_scope": ('--meta {"dedup_scope":"another"}', "/copy", ": a crawl would let it pass."),
-    "a missing page": ("-s ROBOTSTXT_OBEY=True", "/missing", "a crawl would not check <404 {url}> (status)"),
+    "a missing page": ("-s ROBOTSTXT_OBEY=True", "/missing", "not check <404 {url}>: a status other than 200"),
 }
 WRONG = {
     "an action": ('--meta {"dedup_action":"burn"}', "/copy", "no decision about <200 {url}>: ConfigError: "),
     "a value": ("-s DEDUP_MAX_DISTANCE=8", "/copy", "DEDUP_MAX_DISTANCE = '8' is not allowed; it takes 0 to 7."),
-    "a directory that is none": ("-s DEDUP_DIR=/dev/null", "/copy", "/dev/null cannot be opened"),
+    "a directory that is none": ("-s DEDUP_DIR=/dev/null", "/copy", "/dev/null cannot be opened: that is no directory"),
 }
 
 
@@ -120,7 +120,10 @@ def test_without_a_spider_the_scope_is_that_of_the_default_one_and_the_log_says_
 ) -> None:
     with Site(PAGES) as site:
         done = run_scrapy(crawled, "shell", "-s", "DEDUP_SCOPE=spider", *DECISION, f"{site.url}/copy")
-    assert "of scope 'spider default'. --spider NAME compares with the pages of that spider" in done.stdout
+    assert (
+        "of scope 'spider default', because no spider was named. --spider NAME compares with the pages of that spider"
+        in done.stdout
+    )
     assert done.returncode == 0
 
 

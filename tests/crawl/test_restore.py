@@ -64,7 +64,7 @@ def test_a_restored_page_is_crawled_with_its_links_and_kept_from_then_on(tmp_pat
         assert done.returncode == 0, done.stderr
         assert done.stdout.splitlines() == [
             f"{url}  ← {site.url}/approved  spider news",
-            "1 page will be restored by the next crawl.",
+            "1 page will be restored by the next crawl of the same spider.",
         ]
         assert "It was restored: the next crawl with the spider news requests it first." in why(tmp_path, url)
         site.asked.clear()
@@ -83,7 +83,7 @@ def test_a_restored_page_is_crawled_with_its_links_and_kept_from_then_on(tmp_pat
         site.asked.clear()
         assert crawl(tmp_path)[0] == sorted([*KEPT, *RESTORED])
         assert site.paths()[0] == "/"
-        assert f"An override applies to this page: keep {url}.\n{url} is kept" in why(tmp_path, url)
+        assert f"whatever was decided before: keep {url}.\n{url} is kept" in why(tmp_path, url)
         assert "a later crawl has kept it" in command(tmp_path, "restore", url).stderr
 
 
@@ -103,7 +103,7 @@ def test_a_page_that_was_dropped_wrongly_passes_in_the_next_crawl(tmp_path: Path
         assert re.findall(r"'dedup/overrides': (\d+)", log) == (["3"] if way == "setting" else [])
         override = "DEDUP_NEVER_DROP" if way == "setting" else f"separate {' '.join(urls)}"
         explained = why(tmp_path, urls[1])
-        assert f"An override applies to this page: {override}" in explained
+        assert f"An override applies to this page now, whatever was decided before: {override}" in explained
         assert f"{urls[1]} is kept" in explained
 
 
@@ -291,7 +291,11 @@ def test_a_page_that_is_gone_is_not_requested_again_one_that_redirects_is_kept_t
 @pytest.mark.parametrize(
     ("old", "new", "reason"),
     [
-        ("callback=self.parse_page", "callback=lambda response, **_: None", "had no name for its callback"),
+        (
+            "callback=self.parse_page",
+            "callback=lambda response, **_: None",
+            "used a function as its callback",
+        ),
         ("parse_page", "parse_old", "has no method 'parse_old'"),
     ],
 )
@@ -385,19 +389,19 @@ def test_what_cannot_be_restored_is_said(tmp_path: Path) -> None:
         run(tmp_path, site, "/kept", "/a", "/post", source=source)
         index = ("--index", tmp_path / "index")
         preview = invoke("restore", "--rule", "alike", "--dry-run", *index, status=1)
-        assert preview.stdout.splitlines()[-1] == "1 page would be restored by the next crawl."
+        assert preview.stdout.splitlines()[-1] == "1 page would be restored by the next crawl of the same spider."
         assert restorations_left(tmp_path) == []
         done = invoke("restore", f"{site.url}/a", f"{site.url}/post", f"{site.url}/kept", *index, status=1)
         assert "  The new request will not have pair: of meta and cb_kwargs, only short JSON" in done.stdout
         assert done.stderr.splitlines()[-2:] == [
             f"{site.url}/post cannot be restored: it is the response to a POST, and no WARC file has it.",
-            f"{site.url}/kept cannot be restored: no journal says that it was dropped.",
+            f"{site.url}/kept cannot be restored: no journal has a drop of it (see `why`).",
         ]
         assert restorations_left(tmp_path) == [("a", 0)]
     assert "Name the addresses" in invoke("restore", *index, status=2).stderr
     assert "--now cannot be combined with --index" in invoke("restore", "--now", "news", *index, status=2).stderr
-    assert "'JOBDIR' is not a setting" in invoke("restore", "--now", "news", "-s", "JOBDIR", status=2).stderr
-    assert "'x' is not a spider argument" in invoke("restore", "--now", "news", "-a", "x", status=2).stderr
+    assert "'JOBDIR' is no setting with a value" in invoke("restore", "--now", "news", "-s", "JOBDIR", status=2).stderr
+    assert "'x' is no spider argument with a value" in invoke("restore", "--now", "news", "-a", "x", status=2).stderr
     refused = invoke("restore", f"{site.url}/a", "-s", "LOG_LEVEL=INFO", *index, status=2).stderr
     assert "LOG_LEVEL is not a setting" in refused
 

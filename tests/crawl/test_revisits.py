@@ -208,12 +208,12 @@ def test_an_errback_that_repeats_dropped_requests_gets_the_page_in_the_end(tmp_p
     assert crawl.stats["finish_reason"] == "finished"
     assert sorted(crawl.paths()) == sorted([*originals, *copies])
     assert {(item["verdict"], item["decision"]["reason"]) for item in crawl.items} == {
-        ("unchecked", "asked for again and again")
+        ("unchecked", "requested again after each drop")
     }
     assert set(Counter(note["path"] for note in crawl.notes).values()) == {5}
     counts = crawl.counts()
     assert (counts["dropped"], counts["unchanged_dropped"]) == (10, 10)
-    assert counts["unchecked/asked_for_again_and_again"] == counts["unchecked"] == 4
+    assert counts["unchecked/requested_again_after_each_drop"] == counts["unchecked"] == 4
 
 
 # Expired
@@ -330,7 +330,7 @@ def test_a_page_whose_first_address_led_elsewhere_before_is_not_a_duplicate_of_i
 def test_a_page_to_which_many_addresses_redirect_is_handled_once_in_a_run(tmp_path: Path) -> None:
     target = html(article("target", links=["/#top"]))
     moved = {f"/moved/{number}": redirect("/target") for number in range(30)}
-    # They are not "asked for again and again", either.
+    # They are not "requested again after each drop", either.
     copies = {f"/copied/{number}": redirect("/copy") for number in range(10)}
     pages = {**moved, "/target": target, **copies, "/copy": html(article("target", frame="copy"))}
     paths = [*moved, "/target", *copies]

@@ -297,6 +297,11 @@ def test_intervals_are_those_of_wilson() -> None:
             assert 0 <= share.interval[0] <= (share.value or 0) <= share.interval[1] <= 1
 
 
+def test_without_pairs_there_is_no_share() -> None:
+    assert Share(0, 0).value is None
+    assert Share(0, 0).interval == (0, 1)
+
+
 def test_grey_pairs_are_not_counted(tmp_path: Path) -> None:
     write_set(tmp_path, copies(1), [pair("0", "0c", "grey")])
     result = evaluated(tmp_path, "--errors", 5)  # no labelled pair is no error

@@ -115,7 +115,7 @@ def test_another_configuration_is_refused_with_the_differences(tmp_path: Path) -
     other = {"scheme": "other"}
     for opening in (partial(open_store, spec=other), partial(DirectoryIndex.attach, spec=other, readonly=True)):
         open_store(tmp_path).close()
-        with pytest.raises(IndexMismatch, match="scheme: it has 'test' / you have 'other'") as caught:
+        with pytest.raises(IndexMismatch, match="scheme: made with 'test', now 'other'") as caught:
             opening(tmp_path)
         assert "DEDUP_FRESH" in str(caught.value)
 
@@ -228,7 +228,7 @@ def write_header(directory: Path, header: object) -> None:
 
 @pytest.mark.parametrize("format", [FORMAT - 1, 99])
 def test_an_index_of_another_format_is_refused_with_both_formats(tmp_path: Path, format: int) -> None:
-    both = f"format: it has '{format}' / you have '{FORMAT}'"
+    both = f"format: made with '{format}', now '{FORMAT}'"
     write_header(tmp_path, {"format": format, "spec": SPEC, "libraries": {}})
     with pytest.raises(IndexMismatch, match=both):
         open_store(tmp_path)

@@ -219,7 +219,7 @@ def test_an_index_of_an_earlier_version_is_refused(server: Server) -> None:
     header = b'{"format":10,"spec":{"scheme":"simhash"},"libraries":{}}'
     server.empty()
     server.run("HSET", "{index:0}", "epoch", "abcd", "header", header, "layout", "3")
-    with pytest.raises(IndexMismatch, match="format: it has '10'"):
+    with pytest.raises(IndexMismatch, match="format: made with '10'"):
         open_backend(server.address())
 
 

@@ -507,14 +507,15 @@ def test_an_index_that_was_made_anew_with_other_versions_of_libraries_is_joined(
         assert store.offer([page(1, 5)], NEAR).result()[0].verdict is Verdict.NEW
 
 
-@pytest.mark.parametrize(("field", "message"), [("header", "The description of the index"), ("count", "is damaged")])
+@pytest.mark.parametrize("field", ["header", "count"])
 def test_a_damaged_description_of_an_index_is_an_error_with_a_remedy(
-    field: str, message: str, store: Index, address: ServerAddress, server: Server
+    field: str, store: Index, address: ServerAddress, server: Server
 ) -> None:
+    remedy = r"is damaged: .* or empty it \(in a crawl with DEDUP_FRESH = True\)"
     server.run("HSET", Keys(address).meta, field, "x{")
-    with pytest.raises(IndexDamaged, match=message):
+    with pytest.raises(IndexDamaged, match=remedy):
         len(store)
-    with pytest.raises(IndexDamaged, match=message), closing(ServerIndex.attach(address)) as attached:
+    with pytest.raises(IndexDamaged, match=remedy), closing(ServerIndex.attach(address)) as attached:
         len(attached)
 
 

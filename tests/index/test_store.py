@@ -218,9 +218,9 @@ def test_at_most_so_many_pages_are_compared(backend: Index) -> None:
 
 
 def test_an_unfit_page_is_not_filed(backend: Index) -> None:
-    unfit = SignedPage("1", "u", "", unsigned="too many bytes")
+    unfit = SignedPage("1", "u", "", unsigned="more bytes than DEDUP_MAX_BYTES")
     for decision in (backend.preview(unfit, ByDistance()), backend.offer([unfit], ByDistance()).result()[0]):
-        assert (decision.verdict, decision.reason) == (Verdict.UNCHECKED, "too many bytes")
+        assert (decision.verdict, decision.reason) == (Verdict.UNCHECKED, "more bytes than DEDUP_MAX_BYTES")
     assert len(backend) == 0
 
 

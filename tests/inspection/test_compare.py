@@ -37,7 +37,7 @@ def changed(page: SignedPage, source: random.Random) -> SignedPage:
         "url": source.choice(URLS),
         "blocks": block(begin, Trait.MAIN, source.choice((60, 80))),
         "link_chars": source.choice((100, 3_000)),
-        "unsigned": source.choice(("", "", "", "", "too little text", "too many bytes")),
+        "unsigned": source.choice(("", "", "", "", "too little text", "more bytes than DEDUP_MAX_BYTES")),
         **links(*source.sample(range(5), 3)),
         "features": source.choice((60, 200)),
     }

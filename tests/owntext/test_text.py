@@ -34,8 +34,8 @@ def page(title: str, *texts: str) -> bytes:
     ).encode()
 
 
-def learn(deduplicator: Deduplicator, *, count: int = 16) -> None:
-    for number in range(count):
+def learn(deduplicator: Deduplicator) -> None:
+    for number in range(16):
         own = lines(number, 6)
         body = page(f"Reed {number}", *own[:3], f"<h2>{HEADING}</h2>", *own[3:])
         assert deduplicator.check(f"{SITE}/{number}", body).passes

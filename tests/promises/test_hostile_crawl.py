@@ -54,8 +54,8 @@ def in_charsets(scope: str, text: str, charset: str) -> dict[str, Page]:
 
 CODECS = ("hex", "undefined", "idna", "zlib")
 REASONS = {
-    "/large/text": "too many bytes",
-    "/bomb/within": "too many bytes",
+    "/large/text": "more bytes than DEDUP_MAX_BYTES",
+    "/bomb/within": "more bytes than DEDUP_MAX_BYTES",
     "/empty/": "too little text",
     "/deep/": "nested too deep",
 }

@@ -484,12 +484,6 @@ def test_a_report_that_cannot_be_written_leaves_the_old_one(several: Path, tmp_p
     assert report.read_text() == "old"
 
 
-def test_journals_that_are_given_are_read(full: Path, tmp_path: Path) -> None:
-    write(tmp_path / "elsewhere.jsonl", [entry(number) for number in range(7)])
-    cli(full, "--journal", tmp_path / "elsewhere.jsonl", "-o", tmp_path / "report.html")
-    assert "7 entries in 1 file." in text_of(parsed(tmp_path / "report.html"))
-
-
 def test_a_call_that_cannot_be_answered_is_refused_with_a_sentence(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

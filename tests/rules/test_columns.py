@@ -41,7 +41,6 @@ def test_a_text_is_found_again_beside_the_latest_comments_of_another_day(crawl: 
 
 WORDS = ("on", "cancelled", "delayed for", "approved by", "instead of")
 LISTS: dict[str, Column] = {
-    "lines below a heading of few pages": lambda period: comments(period, heading=f"<h2>Guests of day {period}</h2>"),
     "different words in the lines": lambda period: (
         f"{HEADING}<ul>{''.join(comment(period, place, word) for place, word in enumerate(WORDS))}</ul>"
     ),
@@ -57,6 +56,13 @@ LISTS: dict[str, Column] = {
 def test_lists_beside_a_text_that_may_be_its_own_count(crawl: Crawl, column: Column) -> None:
     get_known(crawl, column)
     assert crawl.check("/tea?later", story("tea", below=column(1))).verdict is Verdict.NEW
+
+
+def test_lines_of_other_pages_count_below_a_heading_of_few_pages(crawl: Crawl) -> None:
+    get_known(crawl, comments)
+    for period, path in enumerate(("/guests", "/guests?later")):
+        guests = story("guests", below=comments(period, heading="<h2>Guests</h2>"))
+        assert crawl.check(path, guests).verdict is Verdict.NEW
 
 
 def test_a_list_that_only_one_page_shows_counts_below_a_heading_of_the_site(crawl: Crawl) -> None:

@@ -25,9 +25,9 @@ POSTS = [" ".join(words(f"post {number}", 14)) + "." for number in range(4)]
 OTHER_POSTS = [" ".join(words(f"other {number}", 14)) + "." for number in range(4)]
 
 
-def text(*parts: str, name: str = NAME, below: str = "") -> str:
+def text(*parts: str, name: str = NAME) -> str:
     body = "".join(part if part.startswith("<") else f"<p>{part}</p>" for part in parts)
-    return page(f"{name} | {SITE}", f"<article><h1>{name}</h1>{body}</article>{below}", MENU)
+    return page(f"{name} | {SITE}", f"<article><h1>{name}</h1>{body}</article>", MENU)
 
 
 def check_two(crawl: Crawl, kept: str, new: str) -> bool:

@@ -18,9 +18,9 @@ LATER = 64
 RULES = " ".join(words("rules of the house", 24)).capitalize() + "."
 
 
-def chapter(*, above: str = "", below: str = "", links: str = "") -> str:
+def chapter(*, above: str = "", below: str = "") -> str:
     text = f"<article><h1>Preparing the kettle</h1>{above}{paragraphs(words('kettle', 150))}</article>"
-    return page(f"Preparing the kettle | {SITE}", f"{text}{links}{below}", MENU)
+    return page(f"Preparing the kettle | {SITE}", f"{text}{below}", MENU)
 
 
 # Addresses

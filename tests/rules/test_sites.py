@@ -91,18 +91,13 @@ def test_links_and_parts_of_titles_on_three_tenths_of_the_pages_and_at_least_thr
         assert (site.titles == {hash_part("archive")}) is is_frequent
 
 
-OF_EIGHT, OF_SIXTEEN = [(3, 8, False, False), (4, 8, True, False)], [(4, 16, False, True), (8, 16, True, False)]
+OF_EIGHT = [(3, 8, False, False), (4, 8, True, False)]
+OF_SIXTEEN = [(3, 16, False, False), (4, 16, False, True), (7, 16, False, True), (8, 16, True, False)]
 OF_FORTY = [(6, 40, False, False), (7, 40, False, True), (20, 40, True, False)]
 
 
 def test_blocks_on_half_the_pages_are_furniture_and_those_on_over_15_percent_and_at_least_four_are_shared() -> None:
-    for having, pages, furniture, shared in [
-        *OF_EIGHT,
-        (3, 16, False, False),
-        (7, 16, False, True),
-        *OF_SIXTEEN,
-        *OF_FORTY,
-    ]:
+    for having, pages, furniture, shared in [*OF_EIGHT, *OF_SIXTEEN, *OF_FORTY]:
         site = learned(
             *(page(number, blocks=[7] if number < having else []) for number in range(pages))
         ).make_snapshot()

@@ -31,11 +31,6 @@ def test_a_limited_number_of_variants_of_a_list_passes(crawl: Crawl) -> None:
     assert last.duplicate_of.startswith("http://h/calendar/")
 
 
-def test_a_mirror_of_a_list_with_text_is_a_duplicate_whatever_its_links(crawl: Crawl, mirror: Crawl) -> None:
-    crawl.check("/calendar", calendar(1))
-    assert mirror.check("/calendar", calendar(3)).verdict is Verdict.DUPLICATE
-
-
 # Which page represents which
 
 

@@ -32,17 +32,10 @@ NOTICE = "The house by the river is closed on Monday, open again from Tuesday no
 
 
 def notice(
-    text: str = NOTICE,
-    *,
-    title: str = "Notice | Tea House",
-    name: str = "Notice",
-    link: str = "/hours",
-    extra: str = "",
-    label: str = "hours",
-    menu: str = "",
+    text: str = NOTICE, *, title: str = "Notice | Tea House", name: str = "Notice", extra: str = "", menu: str = ""
 ) -> str:
     heading = f"<h1>{name}</h1>" if name else ""
-    return page(title, f"{heading}<p>{text}</p>{extra}<p>See <a href='{link}'>{label}</a></p>", menu)
+    return page(title, f"{heading}<p>{text}</p>{extra}<p>See <a href='/hours'>hours</a></p>", menu)
 
 
 @knowing

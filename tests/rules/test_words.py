@@ -22,10 +22,10 @@ def fillings(template: str, values: str) -> list[str]:
     return [template.format(*filling) for filling in permutations(values.split("|"), blanks)]
 
 
-def text(name: object, *parts: str, count: int = 60) -> str:
+def text(name: object, *parts: str) -> str:
     """Return a page with *parts* between two long paragraphs."""
     body = "".join(part if part.startswith("<") else f"<p>{part}</p>" for part in parts)
-    around = [paragraphs(words(f"{name} {half}", count)) for half in ("above", "below")]
+    around = [paragraphs(words(f"{name} {half}", 60)) for half in ("above", "below")]
     return page(
         f"Notes on {name} | {SITE}", f"<article><h1>Notes on {name}</h1>{around[0]}{body}{around[1]}</article>", MENU
     )

@@ -167,12 +167,6 @@ def test_the_deepest_page_within_the_limit_can_be_read() -> None:
         assert texts_of(tree) == ["deep words"]
 
 
-def test_a_much_deeper_page_is_refused_before_pythons_recursion_limit() -> None:
-    for tag in NESTED:
-        with pytest.raises(BeyondLimits, match="nested too deep"):
-            read_outline(nested(tag, 5000))
-
-
 def test_the_limit_of_depth_is_the_same_for_every_extractor() -> None:
     for tag in [tag for tag in NESTED if tag != "b"]:
         tree = nested(tag, MAX_DEPTH + 1)

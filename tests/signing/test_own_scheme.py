@@ -53,8 +53,3 @@ with Deduplicator.open("index", Config(scheme="openings first=50", compare="sign
 """
     done = run(installed, code)
     assert done.stdout.splitlines() == ["new ", "duplicate http://example.com/0", "new "], done.stderr
-
-
-def test_without_its_package_the_error_names_the_available_schemes(tmp_path: Path) -> None:
-    done = run(tmp_path, 'from crawler_dedup.signing.schemes import scheme_of; scheme_of("openings")')
-    assert "There is no scheme 'openings'; there are simhash, exact, " in done.stderr

@@ -84,12 +84,6 @@ def test_a_poem_with_line_breaks_and_code_are_text() -> None:
     assert text == " ".join(["for cup in house: pour(cup) serve(cup, to=guest)"] * 3)
 
 
-def test_a_list_and_code_in_an_article_are_text_and_so_is_what_stands_beside_them() -> None:
-    whole = f"{SERIES['ul']}<pre>{sentence('code', 20)}</pre>"
-    text = main_text(f"<div>{MENU_LIST}</div><article>{ARTICLE}{whole}<p>{PARAGRAPHS[0]}</p></article>")
-    assert text.splitlines()[-14:] == [*ITEMS, sentence("code", 20), PARAGRAPHS[0]]
-
-
 def test_a_page_of_furniture_has_no_main_text() -> None:
     for furniture in CASES["furniture"]:
         assert main_text(f"<html><body>{furniture.format(**FURNITURE)}</body></html>") == ""
@@ -110,14 +104,6 @@ def test_at_most_a_third_of_a_text_is_links() -> None:
 def test_a_chinese_text_is_long_enough_with_a_third_of_the_characters() -> None:
     for text, is_text in [("x" * 99, False), ("x" * 100, True), ("茶" * 33, False), ("茶" * 34, True)]:
         assert main_text(f"<p>{text}</p>") == (text if is_text else "")
-
-
-def test_a_chinese_article_is_distinguished_from_its_frame() -> None:
-    lines = ["河边的老茶馆又开门了，" * 4, "早上来的客人多半坐在门口。" * 3, "茶是隔壁山上的。"]
-    frame = "".join(f"<li><a href='/{number}'>栏目{number}</a></li>" for number in range(9))
-    html = f"""<div><ul>{frame}</ul><div>{"".join(f"<p>{line}</p>" for line in lines)}</div>
-        <p>版权所有 © 老茶馆，未经许可不得转载，违者必究。{"本站内容均来自河边。" * 4}</p></div>"""
-    assert main_text(html).splitlines() == lines
 
 
 # The choice among several texts
@@ -182,11 +168,6 @@ def test_two_or_three_articles_on_a_page_are_all_main_text() -> None:
         assert len(main_text(f"<div>{MENU_LIST}</div><div>{articles}</div>").splitlines()) == 2 * len(lengths)
 
 
-def test_paragraphs_in_separate_elements_are_one_article() -> None:
-    cut = "".join(f"<div class=row><div class=column><p>{paragraph}</p></div></div>" for paragraph in PARAGRAPHS)
-    assert main_text(f"<div>{MENU_LIST}</div><div>{cut}</div><div>{MENU_LINE}</div>").splitlines() == PARAGRAPHS
-
-
 OPENING = "".join(f"<p>{paragraph}</p>" for paragraph in PARAGRAPHS[:4])
 REST = f"<p>{PARAGRAPHS[4]}</p>"
 SHORT = "".join(f"<p>{sentence(f'remark {number}', 12)}</p>" for number in range(6))
@@ -249,11 +230,6 @@ def test_links_with_equal_texts_are_no_titles() -> None:
     assert main_text(linked(titles(6) + 2 * buttons)).splitlines() == titles(6) + 2 * buttons
 
 
-def test_a_table_of_contents_is_no_list_of_titles() -> None:
-    contents = linked(titles(6)).replace("<a href=/", "<a href=#")
-    assert main_text(f"<div>{contents}{ARTICLE}</div>") == main_text(f"<div>{ARTICLE}</div>")
-
-
 def test_short_blocks_that_are_not_links_form_a_series_too() -> None:
     prices = [f"{number + 3} euros a piece" for number in range(5)]
     offers = "".join(f"<section><div>{price}</div><form>now</form></section>" for price in prices)
@@ -282,11 +258,6 @@ def test_a_text_is_not_the_main_text_if_most_of_the_page_stands_elsewhere() -> N
     assert len(notice) ** 1.5 > 0.6 * sum(len(line) ** 1.5 for line in (notice, *remarks))
     around = "".join(f"<div><div>{remark}</div></div>" for remark in remarks)
     assert main_text(f"<div><div><p>{notice}</p></div><div>{around}</div></div>").splitlines() == [notice, *remarks]
-
-
-def test_an_empty_page_has_no_main_text() -> None:
-    for html in ("", "<html></html>", "<body><script>1</script>", "<frameset><frame src=a>"):
-        assert main_text(html) == ""
 
 
 # Pages with a main text by people

@@ -85,7 +85,7 @@ class _Recorder:
         if isinstance(store, DirectoryIndex):
             self._install_in_directory(store.environment)
         else:
-            self._install_on_server(store.address)
+            self._install_on_server(store._connection.address)
 
     @contextmanager
     def event(self, event: Event) -> Iterator[None]:

@@ -6,7 +6,6 @@ import zipfile
 from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 from crawler_dedup.works.documents import read_document
 from crawler_dedup.works.library import Library, digest_of, sign_work
@@ -39,8 +38,8 @@ def make_library(directory: Path, files: Mapping[str, bytes] = WORKS) -> Path:
     return directory
 
 
-def write_epub(path: Path, chapters: Mapping[str, str], *, title: str, author: str, **others: Any) -> Path:
-    """Write a book of *chapters*, name of the file → XHTML, in this order; *others* are further files."""
+def write_epub(path: Path, chapters: Mapping[str, str], *, title: str, author: str) -> Path:
+    """Write a book of *chapters*, name of the file → XHTML, in this order."""
     items = "".join(f'<item href="text/{name}" id="c{at}"/>' for at, name in enumerate(sorted(chapters)))
     spine = "".join(f'<itemref idref="c{sorted(chapters).index(name)}"/>' for name in chapters)
     package = (
@@ -53,7 +52,7 @@ def write_epub(path: Path, chapters: Mapping[str, str], *, title: str, author: s
         '<rootfile full-path="book/package.opf"/></rootfiles></container>'
     )
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as book:
-        files = {"META-INF/container.xml": container, "book/package.opf": package, **others}
+        files = {"META-INF/container.xml": container, "book/package.opf": package}
         for name, content in {**files, **{f"book/text/{name}": text for name, text in chapters.items()}}.items():
             book.writestr(name, content)
     return path

@@ -19,7 +19,7 @@ PAGES = {
     "/printed": html(article("one").replace("</article>", f"<p>{ORIGIN}</p></article>")),
     "/same": html(article("one", frame="x").replace("</article>", f"{SENTENCE}</article>")),
 }
-LACK = f"does not count (says where the page is): {ORIGIN}"
+LACK = f"not compared (says where the page is): {ORIGIN}"
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,10 @@ def crawled(tmp_path_factory: pytest.TempPathFactory) -> Crawled:
 def test_why_shows_what_the_representative_lacks_of_a_stored_page(crawled: Crawled) -> None:
     printed, same = (printed_text(invoke("why", crawled.url(path), crawled.index)) for path in ("/printed", "/same"))
     assert LACK in printed
-    assert "may lack: does not count (in navigation, a footer or the like): x" in same
+    assert (
+        "may lack, as no more than its main text is stored: not compared (in navigation, a footer or the like): x"
+        in same
+    )
 
 
 def test_why_goes_on_without_files_that_cannot_be_read(crawled: Crawled, tmp_path: Path) -> None:

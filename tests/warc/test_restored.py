@@ -35,7 +35,7 @@ def drop_and_restore(directory: Path, site: Site) -> None:
     first = run_script(directory, SPIDER, ON, site=site.url, paths=["/kept", "/get", "/post"])
     assert first.paths() == ["/kept"]
     done = invoke("restore", f"{site.url}/get", f"{site.url}/post", "--index", directory / "index")
-    assert "2 pages will be restored by the next crawl" in done.stdout
+    assert "2 pages will be restored by the next crawl of the same spider" in done.stdout
     site.asked.clear()
 
 

@@ -100,7 +100,8 @@ def copy_input(source: Path, target: IO[bytes], left_out: Mapping[int, LeftOut],
             raise_if_stopped()
             lines += 1
             if number not in left_out:
-                file.write(_extend(line, {name: value(number) for name, value in added.items()}))
+                values = {name: value(number) for name, value in added.items()}
+                file.write(_extend(line, values, f"{source}, line {number + 1}"))
     return Copied(lines, 0)
 
 
@@ -131,15 +132,19 @@ def open_packed(source: Path, target: IO[bytes]) -> Iterator[IO[bytes]]:
             yield target
 
 
-def _extend(line: bytes, added: Mapping[str, str | None]) -> bytes:
-    """Return a line with the fields *added*, otherwise unchanged; a line that is no JSON object is returned as it is."""
+def _extend(line: bytes, added: Mapping[str, str | None], place: str) -> bytes:
+    """Return a line with the fields *added*, otherwise unchanged; a line that is no JSON object is returned as it is.
+
+    Raises:
+        DedupError: the line has one of these fields.
+    """
     if not added:
         return line
     try:
         fields = decode_line(line)
     except ValueError:
         return line
-    if not added.keys().isdisjoint(fields):
-        return json.dumps({**fields, **added}).encode() + b"\n"
+    for name in added.keys() & fields.keys():
+        raise DedupError(f"{place} already has a field {name!r}: rename it, or give --mark another name.")
     start, _, end = line.removeprefix(codecs.BOM_UTF8).rpartition(b"}")
     return b"%s%s%s}%s" % (start, b", " if fields else b"", json.dumps(added).encode()[1:-1], end)

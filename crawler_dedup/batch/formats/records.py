@@ -132,8 +132,8 @@ def name_columns(names: Iterable[str]) -> str:
 
 def _missing(name: str, options: str, fields: dict[str, Any]) -> str:
     """Return a message that a field is missing, and which of *options* names it."""
-    has = f"it has {name_columns(fields)}" if fields else "it is empty"
-    return f"{f'there is no {name}; ' if name else ''}{has}; --{options} says which to read"
+    has = f"it has {f'no {name}, only ' if name else ''}{name_columns(fields)}" if fields else "it is empty"
+    return f"{has}; name the right one with --{options}"
 
 
 def _without_surrogates(value: Any) -> Any:

@@ -36,8 +36,8 @@ _ADVICE_ON_MEMORY = (
     " its contents. A limit of this process allows less, usually `ulimit -v`: raise it, or set a smaller DEDUP_MAP_SIZE."
 )
 _ADVICE_ON_SAME_NUMBER = (
-    " Another process with the same process number uses the index, which is possible in two containers: let them share"
-    " their process numbers (docker run --pid=host), or use an index on a server (DEDUP_INDEX)."
+    " Another process with the same process ID (PID) uses the index, which is possible in two containers: let them share a"
+    " PID namespace (docker run --pid=host), or use an index on a server (DEDUP_INDEX)."
 )
 _DAMAGE = (lmdb.CorruptedError, lmdb.PageNotFoundError, lmdb.InvalidError)
 
@@ -73,6 +73,8 @@ def unusable_error(directory: Path, fault: str, error: Exception | None = None) 
         advice = _ADVICE_ON_MEMORY
     elif isinstance(error, lmdb.Error) and os.strerror(errno.EAGAIN) in str(error):
         advice = _ADVICE_ON_SAME_NUMBER
+    elif isinstance(error, lmdb.BadTxnError):
+        advice = " It may be damaged: see `crawler-dedup index verify --help`."
     return IndexUnusable(f"The index in {directory} {fault}{f': {error}' if error else ''}.{advice}")
 
 

@@ -70,6 +70,8 @@ class OpenFiles:
                 self._opened = opened.pop_all()
         except lmdb.InvalidError as error:
             raise engine.damaged_error(directory, error) from error
+        except (FileExistsError, NotADirectoryError) as error:
+            raise engine.unusable_error(directory, "cannot be opened: that is no directory") from error
         except (OSError, lmdb.Error) as error:
             raise engine.unusable_error(directory, "cannot be opened", error) from error
 

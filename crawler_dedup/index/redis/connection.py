@@ -71,7 +71,7 @@ class ServerConnection:
             )
         with self._using:
             try:
-                if begins and self._connection is not None and _is_closed(self._connection):
+                if begins and self._connection is not None and not _is_open(self._connection):
                     self.close()
                 self._connection = connection = self._connection or self._pool.make_connection()
                 connection.send_packed_command([b"".join(map(pack_command, map(tuple, commands)))], check_health=False)
@@ -117,12 +117,11 @@ def _read_answer(connection: Any) -> Any:
         return error
 
 
-def _is_closed(connection: Any) -> bool:
-    """Return whether the other end has closed a connection on which no answer is awaited."""
-    try:
-        return bool(connection.can_read(0))
-    except (RedisError, OSError):
-        return True
+def _is_open(connection: Any) -> bool:
+    """Return whether a connection on which no answer is awaited is still open: otherwise its end can be read."""
+    with suppress(RedisError, OSError):
+        return not connection.can_read(0)
+    return False
 
 
 def require_server(connection: ServerConnection) -> None:

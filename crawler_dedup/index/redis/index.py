@@ -42,7 +42,6 @@ class ServerIndex(Index):
         self, address: ServerAddress, header: Header, *, readonly: bool = False, stored: bytes | None = None
     ) -> None:
         super().__init__(header, address)
-        self.address = address
         self._stored = stored
         self._connection = ServerConnection(address)
         self._writer = None if readonly else Writer(address, header, self._make_transaction)
@@ -63,13 +62,12 @@ class ServerIndex(Index):
             IndexUnusable: it cannot be opened.
         """
         ours = Header(FORMAT, dict(spec), dict(libraries))
-        with closing(ServerConnection(address)) as connection:
+        with closing(ServerConnection(address)) as connection, explaining_damage(address):
             require_server(connection)
             if fresh and not held_runs(address):
                 _empty(connection, ours)
-            created, meta = encode_header(ours), Keys(address).meta
-            stored = connection.run((b"HSETNX", meta, b"header", created), (b"HGET", meta, b"header"))[1]
-            theirs = split_header(address, stored)[1]
+            connection.call(b"HSETNX", Keys(address).meta, b"header", encode_header(ours))
+            theirs = split_header(read_meta(connection)[0] or b"")[1]
         check_header(str(address), theirs, ours)
         return cls(address, theirs)
 
@@ -88,11 +86,11 @@ class ServerIndex(Index):
             IndexMismatch: the header has another *spec*, format or kind.
             IndexUnusable: it cannot be opened.
         """
-        with closing(ServerConnection(address)) as connection:
+        with closing(ServerConnection(address)) as connection, explaining_damage(address):
             stored = read_meta(connection)[0]
-        if stored is None:
-            raise IndexMissing(f"There is no index in {address}.")
-        header = split_header(address, stored)[1]
+            if stored is None:
+                raise IndexMissing(f"There is no index in {address}.")
+            header = split_header(stored)[1]
         check_header(str(address), header, header.expected(spec))
         return cls(address, header, readonly=readonly, stored=stored)
 
@@ -114,10 +112,10 @@ class ServerIndex(Index):
 
     @contextmanager
     def _read(self) -> Iterator[Transaction]:
-        with explaining_damage(self.address):
+        with explaining_damage(self._connection.address):
             meta = read_meta(self._connection)
             if meta[0] and self._stored not in (None, meta[0]):
-                raise IndexGone(f"Another process has emptied the index in {self.address} meanwhile: start again.")
+                raise IndexGone(f"Another process has emptied the index in {self.name} meanwhile: start again.")
             yield self._make_transaction(ServerStorage(self._connection, self.header, meta))
 
     def __len__(self) -> int:
@@ -130,7 +128,7 @@ class ServerIndex(Index):
 def _empty(connection: ServerConnection, header: Header) -> None:
     """Empty an index, or create it, and remove the keys of its earlier epochs."""
     stored, cursor = encode_header(header), b""
-    keys = Keys(connection.address, split_header(connection.address, stored)[0])
+    keys = Keys(connection.address, split_header(stored)[0])
     lock(connection, secrets.token_bytes(8), LOCK_SECONDS)  # others repeat no transaction for it
     made = (b"DEL", keys.meta, keys.lock), (b"HSET", keys.meta, b"header", stored)
     connection.run((b"UNWATCH",), (b"MULTI",), *made, (b"EXEC",))
@@ -139,7 +137,6 @@ def _empty(connection: ServerConnection, header: Header) -> None:
             (b"SCAN", cursor or b"0", b"MATCH", keys.meta + b"[^:]*", b"COUNT", _REMOVED),
             (b"HGET", keys.meta, b"header"),
         )
-        if now != stored:
-            return  # it was emptied once more: the other keys may be those of its new epoch
-        if others := [name for name in names if not name.startswith(keys.prefix)]:
+        others = [name for name in names if not name.startswith(keys.prefix)]
+        if others and now == stored:  # if it was emptied once more, they may be those of its new epoch
             connection.run((b"UNLINK", *others))

@@ -12,7 +12,6 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from crawler_dedup.errors import IndexDamaged
 from crawler_dedup.index.header import Header, decode_header
 from crawler_dedup.index.layout import NUMBERS, OVERRIDES, ROW_TABLES, RUNS, SITES, BucketTable, RowTable
 from crawler_dedup.index.location import ServerAddress
@@ -65,10 +64,6 @@ class Keys:
         """Return the name of the sign of life of a run, which expires."""
         return self.meta + b":l" + run
 
-    def mark(self, client: bytes) -> bytes:
-        """Return the name of the key with the number of the latest change that a client has made, which expires."""
-        return self.meta + b":m" + client
-
 
 Meta = Sequence["bytes | None"]
 """The contents of :attr:`Keys.FIELDS`; ``None`` for each if there is no index."""
@@ -76,8 +71,7 @@ Meta = Sequence["bytes | None"]
 
 def read_meta(connection: ServerConnection) -> Meta:
     """Read what describes the index at the address of *connection*."""
-    meta: Meta = connection.call(b"HMGET", Keys(connection.address).meta, *Keys.FIELDS)
-    return meta
+    return list(connection.call(b"HMGET", Keys(connection.address).meta, *Keys.FIELDS))
 
 
 def encode_header(header: Header) -> bytes:
@@ -85,13 +79,7 @@ def encode_header(header: Header) -> bytes:
     return secrets.token_urlsafe(_EPOCH_BYTES).encode() + msgspec.json.encode(header)
 
 
-def split_header(address: ServerAddress, content: bytes) -> tuple[bytes, Header]:
-    """Return the epoch and the header in *content*. Raises :class:`IndexDamaged`."""
+def split_header(content: bytes) -> tuple[bytes, Header]:
+    """Return the epoch and the header in *content*. Raises :class:`msgspec.DecodeError`."""
     epoch, brace, _ = content.partition(b"{")  # indexes of earlier versions had the epoch elsewhere
-    try:
-        return epoch, decode_header(content[len(epoch) :] if brace else b"")
-    except msgspec.DecodeError as error:
-        raise IndexDamaged(
-            f"The description of the index in {address} is damaged: {error}. Use another ?index=NAME, or empty this index"
-            " (in a crawl with DEDUP_FRESH = True)."
-        ) from error
+    return epoch, decode_header(content[len(epoch) :] if brace else b"")

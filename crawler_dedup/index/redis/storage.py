@@ -45,9 +45,9 @@ class ServerStorage(Storage):
 
     def __init__(self, connection: ServerConnection, header: Header, meta: Meta, opened: float = -math.inf) -> None:
         self._stored, *numbers = meta
-        epoch, stored = split_header(connection.address, self._stored) if self._stored else (b"", None)
-        if stored is None:
+        if self._stored is None:
             raise IndexGone(f"The index in {connection.address} was removed from its server.")
+        epoch, stored = split_header(self._stored)
         if not stored.has_spec_of(header):
             raise other_header_error(connection.address)
         self.connection = connection
@@ -179,5 +179,6 @@ def explaining_damage(address: ServerAddress) -> Iterator[None]:
         yield
     except msgspec.DecodeError as error:
         raise IndexDamaged(
-            f"The index in {address} is damaged: {error}. Export it, and import the file into another ?index=NAME."
+            f"The index in {address} is damaged: {error}. If it can still be opened, export it, and import the file into"
+            " another ?index=NAME; or empty it (in a crawl with DEDUP_FRESH = True)."
         ) from error

@@ -61,7 +61,7 @@ class Writer(JobThread):
         self._header = header
         self._make_transaction = make_transaction
         self._name = secrets.token_bytes(8)
-        self._lock, self._mark = Keys(address).lock, Keys(address).mark(self._name)
+        self._lock, self._mark = Keys(address).lock, Keys(address).meta + b":m" + self._name
         self._marks = count(1)
         self._opened = time.monotonic()
         self._thread.start()
@@ -126,8 +126,7 @@ def lock(connection: ServerConnection, client: bytes, seconds: float, *watched: 
             begins=True,
         )
         if holder == client:
-            described: Meta = meta
-            return described
+            return list(meta)
         time.sleep(_LOCK_PAUSE)
     raise ConnectionLost(f"The index in {connection.address} is locked by another process.")
 
