@@ -1,11 +1,12 @@
 """The downloader middleware in real crawls: which pages it judges, drops and explains, and that it loses none."""
 
+import pickle
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from crawler_dedup import Config, Deduplicator
+from crawler_dedup import Config, Decision, Deduplicator, NearDuplicate, Verdict
 from tests.support.crawling import Answer, Crawl, Page, Site, article, crawl_pages, html, redirect, run_script
 
 BIGRAMS = Config(tokenizer="bigrams", max_distance=4)
@@ -129,6 +130,12 @@ def test_a_duplicate_never_reaches_the_spider_and_its_outlinks_are_not_followed(
     crawl, requested = dropping
     assert sorted(crawl.paths()) == ["/behind-first", "/exempt", "/first", "/long", "/other"]
     assert sorted(requested) == sorted([*DROP_PATHS, "/behind-first"])
+
+
+def test_the_exception_of_a_drop_has_its_text_as_its_only_argument_and_can_be_pickled() -> None:
+    decision = Decision(Verdict.DUPLICATE, "http://a/2", "2", "scope", duplicate_of="http://a/1")
+    error = pickle.loads(pickle.dumps(NearDuplicate(decision)))
+    assert (error.args, error.decision) == ((str(decision),), decision)
 
 
 def test_callback_errback_and_signal_get_the_decision(dropping: tuple[Crawl, list[str]]) -> None:
