@@ -268,20 +268,33 @@ from tests.support.walker import Walker
 def extract(tree):
     raise OSError("the extractor is out of order")
 
+def scope(request, response):
+    return str(1 // 0)
+
 class Spider(Walker):
     pass
 """
 
 
-def test_no_page_is_lost_to_errors_on_the_event_loop_which_are_counted_and_warned_about_once(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("settings", "name"),
+    [
+        ({"DEDUP_EXTRACTOR": "script.extract", "DEDUP_PROCESSES": 0}, "OSError"),
+        ({"DEDUP_SCOPE": "script.scope"}, "ZeroDivisionError"),
+    ],
+    ids=["extractor raises", "scope raises"],
+)
+def test_no_page_is_lost_to_errors_on_the_event_loop_which_are_counted_and_warned_about_once(
+    tmp_path: Path, settings: dict[str, Any], name: str
+) -> None:
     pages = {f"/{number}": html(article("same", frame=f"number {number}")) for number in range(2)}
-    crawl = crawl_pages(tmp_path, pages, FAILING, {"DEDUP_EXTRACTOR": "script.extract", "DEDUP_PROCESSES": 0})
+    crawl = crawl_pages(tmp_path, pages, FAILING, settings)
     assert crawl.stats["finish_reason"] == "finished"
     assert [(item["path"], item["verdict"]) for item in crawl.items] == [(path, "unchecked") for path in pages]
     assert {item["decision"]["reason"] for item in crawl.items} == {"error"}
-    assert crawl.counts() == {"checked": 2, "unchecked": 2, "unchecked/error": 2, "error/OSError": 2}
+    assert crawl.counts() == {"checked": 2, "unchecked": 2, "unchecked/error": 2, f"error/{name}": 2}
     (line,) = crawl.lines("WARNING", "could not be judged, and passes")
-    assert "OSError" in line
+    assert name in line
     assert crawl.stats["log_count/WARNING"] == 1
     assert "log_count/ERROR" not in crawl.stats
     assert len(crawl.lines("DEBUG", "could not be judged, and passes")) == 1
