@@ -86,7 +86,7 @@ _CHANGING = re.compile(
     r"|(?=[^\d]*\d)(?=[^A-Z]*[A-Z])(?=[^a-z]*[a-z])[\w+/=.-]{20,}|1[4-9]\d{8}(?:\d{3})?",
     re.ASCII,
 )
-_ADDRESS = re.compile(r"(?:https?:|\.{1,2})?//?\S*", re.IGNORECASE)
+_ADDRESS = re.compile(r"(?:https?:)?//?\S*", re.IGNORECASE)
 _PARAMETERS = re.compile("[?#]")
 _PICTURES = tuple(".avif .gif .jpeg .jpg .mp3 .mp4 .png .svg .webm .webp".split())
 
