@@ -1,7 +1,5 @@
 """Copies of the inputs: without near-duplicates, or with a mark on them; whole, or not there."""
 
-from __future__ import annotations
-
 import gzip
 import json
 from contextlib import suppress

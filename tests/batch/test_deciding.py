@@ -1,7 +1,5 @@
 """Rows that a look-up of one of them finds are in one group, and groups are decided as all pages in one process."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from functools import partial

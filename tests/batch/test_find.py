@@ -1,7 +1,5 @@
 """A collection is decided as a crawl of its pages would decide them."""
 
-from __future__ import annotations
-
 from collections import Counter
 from contextlib import closing
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Every signature that has a neighbour is found."""
 
-from __future__ import annotations
-
 from itertools import product
 
 import numpy as np

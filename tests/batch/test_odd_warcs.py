@@ -1,7 +1,5 @@
 """A record that is damaged, or written in another way, costs no other record, and copies can be read by all readers."""
 
-from __future__ import annotations
-
 import gzip
 import itertools
 import struct

@@ -1,7 +1,5 @@
 """The same pages are the same, in whatever format they come; what cannot be read is counted and listed."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import random

@@ -1,7 +1,5 @@
 """Signing goes on where it ended; what is damaged is named; an interrupt leaves whole shards."""
 
-from __future__ import annotations
-
 import signal
 import time
 from pathlib import Path

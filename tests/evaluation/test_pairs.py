@@ -1,7 +1,5 @@
 """Labelled pairs are read, judged by the rules of a crawl, and counted."""
 
-from __future__ import annotations
-
 import gzip
 import os
 import re

@@ -1,7 +1,5 @@
 """``python -m benchmarks.evaluate`` counts the labelled pairs also by properties that the command does not read."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from tests.support import processes

@@ -1,7 +1,5 @@
 """Small realistic pages of the kinds that a filter is easily wrong about get the verdict that a person would give."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from tests.support.families.all import FAMILIES

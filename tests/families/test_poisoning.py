@@ -4,8 +4,6 @@ The bounds: what stands on fewer than half of the host's pages is never its furn
 told apart; what stands under fewer than four titles is not even shared.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from itertools import product
 

@@ -1,7 +1,5 @@
 """Reports of crawls have the figures of a plain count, and whatever pages say is shown as text."""
 
-from __future__ import annotations
-
 import os
 import random
 import re

@@ -1,7 +1,5 @@
 """Crawls of sites, whose pages one after the other are decided about."""
 
-from __future__ import annotations
-
 import pytest
 
 from crawler_dedup import Deduplicator

@@ -1,7 +1,5 @@
 """Columns beside the text, which change with the time of the visit: they belong to the site, and not to the page."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest

@@ -1,7 +1,5 @@
 """A page that shows more than a kept page is kept, and a part of a kept page is dropped."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

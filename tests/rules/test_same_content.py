@@ -1,7 +1,5 @@
 """The same content again, at another address or in another state of a known site."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from urllib.parse import quote
 

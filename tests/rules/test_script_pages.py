@@ -1,7 +1,5 @@
 """Pages that a script fills: none is lost, whatever text surrounds the place where the script shows their content."""
 
-from __future__ import annotations
-
 import itertools
 import json
 from base64 import b64encode

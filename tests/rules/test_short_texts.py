@@ -1,7 +1,5 @@
 """Short texts without links, such as comments and messages, are found again, and no other text is taken for one."""
 
-from __future__ import annotations
-
 import random
 from collections import Counter
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Pages with a main text: which of them represents which."""
 
-from __future__ import annotations
-
 import pytest
 
 from crawler_dedup import Verdict

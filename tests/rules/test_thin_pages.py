@@ -1,7 +1,5 @@
 """Pages with little main text are compared by the blocks that stand on them alone."""
 
-from __future__ import annotations
-
 from contextlib import closing
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A page is dropped only if every block that is its own is on the kept page, in the same words."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from itertools import permutations
 

@@ -1,7 +1,5 @@
 """Dates in short lines: every notation of the languages of the table, and numbers that only look like dates."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from datetime import date

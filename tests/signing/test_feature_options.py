@@ -1,7 +1,5 @@
 """The options of schemes that compare words: what a text's features are, against a slow reference."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from math import isnan
 from pathlib import Path

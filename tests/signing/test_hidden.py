@@ -1,7 +1,5 @@
 """Hidden text of a page covers nothing of another page, and what is hidden is compared with what Chromium shows."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import tomllib

@@ -1,7 +1,5 @@
 """The language of a text: by script, by stop words, or unknown."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from hypothesis import given

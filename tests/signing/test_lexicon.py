@@ -1,7 +1,5 @@
 """Lexica are counted correctly, written and read, refused if they are damaged, and never mixed."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Trees and main texts: how a page is parsed, which function extracts its text, and what callbacks of a spider get."""
 
-from __future__ import annotations
-
 import asyncio
 import threading
 from itertools import product

@@ -1,7 +1,5 @@
 """The scheme of one's own in docs/examples works with the entry point that docs/reference/schemes.md shows."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

@@ -1,7 +1,5 @@
 """What the scheme `pinyin` is for: copies in other characters that sound alike."""
 
-from __future__ import annotations
-
 import random
 import tracemalloc
 from collections.abc import Callable

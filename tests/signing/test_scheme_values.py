@@ -1,7 +1,5 @@
 """Values, keys and agreement of every scheme: golden values, and what the descriptions of the schemes promise."""
 
-from __future__ import annotations
-
 import dataclasses
 import math
 import random

@@ -1,7 +1,5 @@
 """The promises of every signature scheme: each test runs with every scheme."""
 
-from __future__ import annotations
-
 import dataclasses
 import random
 from contextlib import closing

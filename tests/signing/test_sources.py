@@ -1,7 +1,5 @@
 """The worked examples of the texts that the project comes from (docs/explanation/sources.md)."""
 
-from __future__ import annotations
-
 from math import sqrt
 
 import numpy as np

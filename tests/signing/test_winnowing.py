@@ -1,7 +1,5 @@
 """Winnowing: every passage of t letters that two texts share is found, and none of fewer than k."""
 
-from __future__ import annotations
-
 import random
 
 import pytest

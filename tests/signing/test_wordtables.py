@@ -1,7 +1,5 @@
 """The tables on which signatures depend: they stay as they are, and are what the packages say from which they were made."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """A text is the same text in whatever characters it is written, and as long."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from functools import partial

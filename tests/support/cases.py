@@ -1,7 +1,5 @@
 """Tables of cases in TOML files beside the tests."""
 
-from __future__ import annotations
-
 import tomllib
 from pathlib import Path
 from typing import Any

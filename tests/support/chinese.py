@@ -1,7 +1,5 @@
 """Chinese texts, and changed copies of them: with characters that sound alike, or with Traditional characters."""
 
-from __future__ import annotations
-
 import random
 from collections import defaultdict
 from functools import cache

@@ -1,7 +1,5 @@
 """Collections of pages in files, signed and decided."""
 
-from __future__ import annotations
-
 import gzip
 import random
 from collections.abc import Iterable, Iterator, Sequence

@@ -1,7 +1,5 @@
 """The output of commands, and an index with a journal that is made without a crawl, for the tests of commands."""
 
-from __future__ import annotations
-
 import fcntl
 import json
 import os

@@ -1,7 +1,5 @@
 """Two pages of a council that say the opposite of each other, and are taken for duplicates: asides are not compared."""
 
-from __future__ import annotations
-
 from tests.support.crawling import article, paragraphs, words
 
 

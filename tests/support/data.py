@@ -1,7 +1,5 @@
 """The labelled pages: where they are, how to serve them, and their labels. They do not belong to this project."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import os

@@ -1,7 +1,5 @@
 """A small disk, which can be full."""
 
-from __future__ import annotations
-
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress

@@ -1,7 +1,5 @@
 """Pages of which some are dropped as duplicates of another page."""
 
-from __future__ import annotations
-
 from click.testing import Result
 
 from tests.support.crawling import article

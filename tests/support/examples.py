@@ -1,7 +1,5 @@
 """The number of examples of a property: fewer by default than with ``pytest --hypothesis-profile slow``."""
 
-from __future__ import annotations
-
 from hypothesis import settings
 
 FULL = 100

@@ -1,7 +1,5 @@
 """The parent process from which the programs of :mod:`tests.support.processes` are forked."""
 
-from __future__ import annotations
-
 import atexit
 import gc
 import importlib

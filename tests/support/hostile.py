@@ -3,8 +3,6 @@
 Started as a program, this file is that process: it reads lines with names of pages, and prints a line with each answer.
 """
 
-from __future__ import annotations
-
 import json
 import resource
 import subprocess

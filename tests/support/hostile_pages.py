@@ -1,7 +1,5 @@
 """Broken and hostile pages, for the tests and for ``python -m benchmarks.hostile``."""
 
-from __future__ import annotations
-
 import gzip
 import io
 import random

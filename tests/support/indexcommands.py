@@ -1,7 +1,5 @@
 """Indexes for the tests of the commands ``crawler-dedup index``, and the output of these commands."""
 
-from __future__ import annotations
-
 from contextlib import closing
 from pathlib import Path
 

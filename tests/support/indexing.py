@@ -1,7 +1,5 @@
 """Signatures, brute force, a simple matcher, and programs that can be killed, for the tests of the index."""
 
-from __future__ import annotations
-
 import random
 import subprocess
 import textwrap

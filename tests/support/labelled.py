@@ -1,7 +1,5 @@
 """Labelled pairs of pages as files."""
 
-from __future__ import annotations
-
 import gzip
 import json
 from collections.abc import Iterable, Mapping

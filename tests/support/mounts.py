@@ -1,7 +1,5 @@
 """Simulated lists of mounted file systems."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from pathlib import PurePosixPath

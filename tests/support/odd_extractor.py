@@ -1,7 +1,5 @@
 """A function for ``DEDUP_EXTRACTOR`` that does what the text of a page with the title "odd" says."""
 
-from __future__ import annotations
-
 import os
 import re
 import signal

@@ -1,7 +1,5 @@
 """Records of WARC files as tools write them that do not keep to the standard, and damaged ones."""
 
-from __future__ import annotations
-
 import gzip
 import zlib
 from collections.abc import Mapping, Sequence

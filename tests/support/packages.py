@@ -1,7 +1,5 @@
 """Marks for tests that need other packages for Scrapy (extra ``works-with``), or the programs that these need."""
 
-from __future__ import annotations
-
 import shutil
 from importlib.util import find_spec
 

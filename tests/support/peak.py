@@ -1,7 +1,5 @@
 """The peak memory of a process."""
 
-from __future__ import annotations
-
 import resource
 import sys
 from contextlib import suppress

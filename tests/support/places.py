@@ -1,7 +1,5 @@
 """Places of the indexes of a test: in directories, or on a server."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 

@@ -8,8 +8,6 @@ imported already, from the checkout; the interpreter is in UTF-8 mode even witho
 forked from the crawl.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """Scrapy projects for the tests of its commands."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from tests.support.crawling import Site, article, html

@@ -1,7 +1,5 @@
 """Texts for the tests of schemes: sentences of words in the lexica, without a word in common between texts."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterable
 from functools import cache, lru_cache

@@ -4,8 +4,6 @@ The record of an event is written in the transaction of the event. A process may
 recorded events are exactly the committed events.
 """
 
-from __future__ import annotations
-
 import io
 import pickle
 from collections.abc import Callable, Iterator

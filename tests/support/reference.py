@@ -1,7 +1,5 @@
 """Slow reference implementations of vectorised computations of the package."""
 
-from __future__ import annotations
-
 from xxhash import xxh3_64_intdigest
 
 _MASK = (1 << 64) - 1

@@ -1,7 +1,5 @@
 """A running `crawler-dedup review`, and a browser without scripts for it."""
 
-from __future__ import annotations
-
 import re
 import signal
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Real servers for indexes, each on its own socket."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import signal

@@ -1,7 +1,5 @@
 """Signed pages made of numbers, for the tests of the rules."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import msgspec

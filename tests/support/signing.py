@@ -1,7 +1,5 @@
 """Workers for the tests, without a crawl."""
 
-from __future__ import annotations
-
 import logging
 from pathlib import Path
 from typing import Any

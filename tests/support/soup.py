@@ -1,7 +1,5 @@
 """Strategies for pages of any bytes: tag soup, and articles that were cut, repeated and damaged."""
 
-from __future__ import annotations
-
 from hypothesis import strategies as st
 
 from tests.support.hostile_pages import chinese, english, traditional

@@ -1,7 +1,5 @@
 """Marks for tests that only root can run."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import tempfile

@@ -1,7 +1,5 @@
 """The process of a crawl that :mod:`tests.support.crawling` starts, and the spider that most of its crawls derive from."""
 
-from __future__ import annotations
-
 import asyncio
 import importlib
 import json

@@ -1,7 +1,5 @@
 """Processes that execute commands from a socket, and that can be killed at any time."""
 
-from __future__ import annotations
-
 import os
 import socket
 import traceback

@@ -1,7 +1,5 @@
 """Libraries of works, and pages that have copied from them, for tests."""
 
-from __future__ import annotations
-
 import zipfile
 from collections.abc import Mapping
 from contextlib import closing

@@ -1,7 +1,5 @@
 """Passages are found where they are: places are those of the characters of both texts as they are."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path

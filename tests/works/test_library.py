@@ -1,7 +1,5 @@
 """The works of a library: added once, replaced when they change, removed without a trace, carried to another place."""
 
-from __future__ import annotations
-
 import sqlite3
 import zipfile
 from contextlib import closing

@@ -1,7 +1,5 @@
 """Print for each family how many verdicts agree with those of a person, and each verdict that does not."""
 
-from __future__ import annotations
-
 import sys
 import tempfile
 from collections import Counter

@@ -1,7 +1,5 @@
 """All families, each from the module of its name."""
 
-from __future__ import annotations
-
 from importlib import import_module
 
 from tests.support.families.cases import Family

@@ -1,7 +1,5 @@
 """Archives of a site by month, day, tag, year and page, with side columns."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from tests.support.families.cases import Case, Family, duplicate, new, part_and_whole

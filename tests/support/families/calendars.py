@@ -1,7 +1,5 @@
 """Calendars, and pages of events that take place more than once."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 

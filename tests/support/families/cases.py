@@ -1,7 +1,5 @@
 """Families and their cases: kept pages, a new page, and the verdict of a person who stores the crawl."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum

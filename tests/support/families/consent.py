@@ -1,7 +1,5 @@
 """Pages below a long notice that asks for consent."""
 
-from __future__ import annotations
-
 from tests.support.families.cases import Case, Family, duplicate, new, not_duplicate
 from tests.support.families.pages import Page, p, sites
 from tests.support.families.prose import heading, paragraph, paragraphs, read_text

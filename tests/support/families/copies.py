@@ -1,7 +1,5 @@
 """Copies on other hosts and addresses, identical titles, and short texts with a change."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from tests.support.families.cases import Case, Family, duplicate, new, not_duplicate, part_and_whole

@@ -1,7 +1,5 @@
 """One article in editions: for accelerated mobile pages, for printing, for telephones, and cut into pages."""
 
-from __future__ import annotations
-
 from tests.support.families.cases import Case, Family, duplicate, new, part_and_whole
 from tests.support.families.pages import Page, h2, link, other_pages, p, pager, read_posts, sites, ul
 from tests.support.families.prose import paragraph, paragraphs, read_text

@@ -1,7 +1,5 @@
 """Threads of a forum, and the addresses of their posts."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from tests.support.families.cases import Case, Family, duplicate, new, part_and_whole

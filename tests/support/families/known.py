@@ -3,8 +3,6 @@
 A trial that succeeds fails the tests until it is removed here. ``python -m tests.support.families`` names such trials.
 """
 
-from __future__ import annotations
-
 _NAME_ONLY = "Of two texts that only have the same name, short lines at the ends of the main text count, too."
 _KINDS = "A short page or a list is never compared with a long text."
 _TITLES = "Other titles of one text, or one title before the names of two sites, veto."

@@ -1,7 +1,5 @@
 """Manuals in several versions and on mirrors, and pages of a wiki with their history."""
 
-from __future__ import annotations
-
 from tests.support.families.cases import Case, Family, duplicate, new, part_and_whole
 from tests.support.families.pages import Page, Site, h2, link, p, sites, table, ul
 from tests.support.families.prose import heading, paragraph, paragraphs

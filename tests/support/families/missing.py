@@ -1,7 +1,5 @@
 """Pages with status 200 that say that the page does not exist."""
 
-from __future__ import annotations
-
 from tests.support.families.cases import Case, Family, duplicate, new, not_duplicate
 from tests.support.families.pages import Page, link, links, other_pages, p, sites, ul
 from tests.support.families.prose import heading, read_text

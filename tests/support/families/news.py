@@ -1,7 +1,5 @@
 """Reports of news agencies in several papers, and the papers' own articles."""
 
-from __future__ import annotations
-
 from tests.support.families.cases import Case, Family, duplicate, new, not_duplicate, part_and_whole
 from tests.support.families.pages import Page, Site, other_pages, p, sites, table, teaser
 from tests.support.families.prose import paragraph, paragraphs, read_text

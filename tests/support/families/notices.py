@@ -1,7 +1,5 @@
 """Short pages of one form: jobs, events, members, the weather, quotations, recipes, sizes and colours."""
 
-from __future__ import annotations
-
 from tests.support.families.cases import Case, Family, duplicate, new, not_duplicate, part_and_whole
 from tests.support.families.pages import Page, h2, link, p, read_posts, sites, table, ul
 from tests.support.families.prose import heading, paragraph, paragraphs, read_text

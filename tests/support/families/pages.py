@@ -1,7 +1,5 @@
 """Small realistic pages: a site with its furniture, and the content of its pages."""
 
-from __future__ import annotations
-
 import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Domains without a site: parked domains, and the page that a server shows before anybody has written a page."""
 
-from __future__ import annotations
-
 from tests.support.families.cases import Case, Family, duplicate, new, not_duplicate
 from tests.support.families.pages import Page, link, p, ul
 from tests.support.families.prose import heading, paragraph, read_text

@@ -1,7 +1,5 @@
 """Products of a shop, their variants, and the addresses that lead to them."""
 
-from __future__ import annotations
-
 from tests.support.families.cases import Case, Family, duplicate, new, part_and_whole
 from tests.support.families.pages import Page, h2, link, links, p, read_posts, sites, table, ul
 from tests.support.families.prose import heading, paragraph, paragraphs

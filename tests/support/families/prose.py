@@ -1,7 +1,5 @@
 "Texts for the other pages of a site: sentences that make some sense, and differ for each name."
 
-from __future__ import annotations
-
 import random
 import tomllib
 from functools import cache

@@ -1,7 +1,5 @@
 """Results of searches."""
 
-from __future__ import annotations
-
 from tests.support.families.cases import Case, Family, duplicate, new
 from tests.support.families.pages import Page, Site, link, p, pager, sites, teaser
 from tests.support.families.prose import heading, paragraph

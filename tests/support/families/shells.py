@@ -1,7 +1,5 @@
 """Frames that a script fills, and pages that the server has filled."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from tests.support.families.cases import Case, Family, duplicate, new, not_duplicate

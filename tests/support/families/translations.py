@@ -1,7 +1,5 @@
 """One text in several languages and scripts."""
 
-from __future__ import annotations
-
 from tests.support.families.cases import Case, Family, duplicate, new, not_duplicate, part_and_whole
 from tests.support.families.pages import other_pages, p, sites, table
 from tests.support.families.prose import paragraphs, read_text
