@@ -158,7 +158,7 @@ class Config:
         "`drop`: a page that is unchanged since an earlier run handled it is dropped (an incremental crawl); its links "
         'are followed only with `DEDUP_ACTION = "follow"`. The pages of a run that was killed pass again, and so do those '
         "of a run without a JOBDIR that Ctrl-C or `CLOSESPIDER_…` ended, and pages that Scrapy's HTTP cache replays. With "
-        "either value, a page to which two requested addresses of a run redirect is dropped the second time, unless it "
+        "either value, if two requested addresses of a run redirect to one page, it is dropped the second time, unless it "
         "has changed; a second request for the same address passes.",
     )
     never_drop: values.Prefixes = _setting(
