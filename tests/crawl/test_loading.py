@@ -35,6 +35,3 @@ def test_a_crawl_loads_no_parser_rules_or_index_and_few_lines(tmp_path: Path) ->
     ours = [Path(file) for name, file in modules.items() if name.startswith("crawler_dedup") and file]
     lines = sum(bool(line.strip()) for file in ours for line in file.read_text(encoding="utf-8").splitlines())
     assert lines < 7_000  # with docstrings and comments
-
-
-# The worker imports the module of the extractor, and with it what the module replaces.

@@ -174,9 +174,6 @@ def test_a_date_that_all_pages_of_a_state_share_makes_no_other_text_after_eight_
     assert crawl.check("/v2/contents", printed(contents, new)).verdict is Verdict.NEW
 
 
-# Two sites that know different things of the same blocks
-
-
 # Titles
 
 
