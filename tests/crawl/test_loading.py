@@ -35,3 +35,24 @@ def test_a_crawl_loads_no_parser_rules_or_index_and_few_lines(tmp_path: Path) ->
     ours = [Path(file) for name, file in modules.items() if name.startswith("crawler_dedup") and file]
     lines = sum(bool(line.strip()) for file in ours for line in file.read_text(encoding="utf-8").splitlines())
     assert lines < 7_000  # with docstrings and comments
+
+
+# The worker imports the module of the extractor, and with it what the module replaces.
+MISSING = """
+from pathlib import Path
+from crawler_dedup.signing import segmentation
+from crawler_dedup.signing.extractors import extract_with_trafilatura as extract
+from tests.support.walker import Walker
+
+segmentation.jieba_file = lambda: Path("missing")
+
+class Spider(Walker):
+    pass
+"""
+
+
+def test_without_the_dictionary_only_chinese_pages_pass_unchecked(tmp_path: Path) -> None:
+    settings = {"DEDUP_TOKENIZER": "jieba", "DEDUP_EXTRACTOR": "script.extract"}
+    crawl = crawl_pages(tmp_path, {**ENGLISH, **CHINESE}, MISSING, settings)
+    assert crawl.verdicts() == dict.fromkeys(ENGLISH, "new") | dict.fromkeys(CHINESE, "unchecked")
+    assert crawl.counts("error/") == {"FileNotFoundError": len(CHINESE)}
