@@ -154,6 +154,14 @@ def test_traditional_characters_become_simplified_ones() -> None:
     assert simplify_han("漢語 龍門陣 裏裡里 頭髮發現 瞭解著名 汉语") == "汉语 龙门阵 里里里 头发发现 了解着名 汉语"
 
 
+def test_only_chinese_characters_are_folded_and_only_to_chinese_characters() -> None:
+    everything = "".join(map(chr, range(0x110000)))
+    pairs = map("".join, zip(everything, simplify_han(everything), strict=True))
+    changed = [pair for pair in pairs if pair[0] != pair[1]]
+    assert len(changed) > 5000
+    assert all(re.fullmatch("[\u3400-\u9fff\uf900-\ufaff\U00020000-\U000323af]{2}", pair) for pair in changed)
+
+
 @given(ANYTHING)
 def test_each_character_is_folded_by_itself(text: str) -> None:
     folded = simplify_han(text)
