@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, suppress
 from pathlib import Path
 
 import lmdb
@@ -30,15 +30,20 @@ def compact(directory: Path, advance: Advance = ignore_progress) -> tuple[int, i
         advance: called with the number of bytes of each block that was written.
 
     Raises:
+        IndexMissing: there is no index.
         IndexUnusable: the index is open elsewhere, has another format, or cannot be read or written.
     """
     data, copy = directory / engine.DATA_FILE, directory / engine.COPY_DIRECTORY
     with closing(OpenFiles(directory, engine.KEEP_MAP_SIZE, alone=True)) as files, ExitStack() as cleanup:
         before = data.stat().st_size
         try:
-            with files.env.begin() as txn:
-                header = decode_header(txn.get(engine.HEADER, b"", db=files.env.open_db(META, txn, create=False)))
-            if header.format != FORMAT:  # nothing but an index of this format may be rewritten
+            stored = None
+            with suppress(lmdb.NotFoundError), files.env.begin() as txn:
+                stored = txn.get(engine.HEADER, db=files.env.open_db(META, txn, create=False))
+            if stored is None:
+                raise engine.no_index_error(directory)
+            # Nothing but an index of this format may be rewritten.
+            if (header := decode_header(stored)).format != FORMAT:
                 fault = f"has format {header.format}, this version has {FORMAT}: use the version that made it"
                 raise engine.unusable_error(directory, fault)
             shutil.rmtree(copy, ignore_errors=True)
