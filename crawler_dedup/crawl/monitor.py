@@ -294,7 +294,7 @@ class Monitor:
         ]
         dropped = self._crawler.stats.get_value("dedup/unchanged_dropped", 0)
         parts.append(f"unchanged {counts['unchanged']}" + f" ({dropped} dropped)" * bool(dropped))
-        parts += [f"changed {counts['changed']}", f"not judged {counts['unchecked']}"]
+        parts += [f"changed {counts['changed']}", f"unchecked {counts['unchecked']}"]
         if released:
             parts.append(f"not handled to the end {released}")
         self.log(
