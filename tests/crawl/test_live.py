@@ -39,7 +39,7 @@ def test_the_summary_at_the_end_counts_pages_and_hosts_and_gives_the_size_of_the
     (line,) = summaries(done)
     assert re.fullmatch(
         r"checked 5 pages \(at [1-9]\d* pages/min\), kept 2, dropped 1 \(20\.0 %\), marked 1 \(20\.0 %\), unchanged 0,"
-        r" changed 0, not judged 1; index of 2 pages, [\d.]+ kB; pages waited for a worker \d\.\d\d s on average, \d\.\d\d s"
+        r" changed 0, unchecked 1; index of 2 pages, [\d.]+ kB; pages waited for a worker \d\.\d\d s on average, \d\.\d\d s"
         r" at most; undecided pages: 0",
         line,
     )

@@ -149,7 +149,7 @@ def test_pages_pass_unchecked_from_then_on_if_the_index_is_deleted_or_is_no_long
     assert len(warnings) == 1
     assert len(crawl.lines("ERROR", "Pages pass unchecked until the crawl ends")) == crawl.stats["log_count/ERROR"] == 1
     (summary,) = crawl.lines("INFO", "Near-duplicate filter: checked")
-    assert "not judged 3; the index cannot be read; pages waited for a worker" in summary
+    assert "unchecked 3; the index cannot be read; pages waited for a worker" in summary
     assert (index / "data.mdb").exists() == (damage is delete_lock_file)
     if damage is delete_lock_file:
         with closing(DirectoryIndex.attach(index)) as store:
