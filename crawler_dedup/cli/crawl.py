@@ -25,14 +25,14 @@ if TYPE_CHECKING:
     from scrapy.settings import Settings
 
 OUTCOMES = {
-    "checked": "pages checked",
+    "checked": "pages",
     "kept": "kept",
-    "dropped": "dropped as near-duplicates of kept pages",
-    "marked": "near-duplicates of kept pages, which would be dropped",
-    "unchanged": "seen before, unchanged",
-    "changed": "seen before, changed",
+    "dropped": "dropped: near-duplicates of kept pages",
+    "marked": "would be dropped: near-duplicates of kept pages",
+    "unchanged": 'unchanged since the last visit (DEDUP_REVISIT = "drop" drops them)',
+    "changed": "changed since the last visit",
     "released": "passed, but not handled to the end",
-    "unchecked": "could not be judged, and passed",
+    "unchecked": "passed unchecked",
     "failed": "more answered with an error, or could not be fetched",
 }
 """What may have happened to pages, in words."""
@@ -222,7 +222,7 @@ def print_summary(figures: Mapping[str, Any], *, is_usual_index: bool) -> None:
         if figures["items"]:
             console.print(places, soft_wrap=True, highlight=False)
         return
-    labels = OUTCOMES if figures["checked"] > 1 else {**OUTCOMES, "checked": "page checked"}
+    labels = OUTCOMES if figures["checked"] > 1 else {**OUTCOMES, "checked": "page"}
     width = len(f"{max(figures[name] for name in labels):,}")
     for name, label in labels.items():
         if number := figures[name]:

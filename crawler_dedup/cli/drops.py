@@ -66,9 +66,9 @@ def drops(
     """List dropped pages, each with the kept page that it duplicates.
 
     Each line has the time, the event ("drop", or "mark": the page is a duplicate, but passed), the address, the address
-    of the kept page, and the rule that decided, separated by tabs. On a terminal, each takes two lines. INDEX is the
-    directory of the index, or its address on a server; without it, the index of this Scrapy project is used. With
-    --journal, INDEX can be left out also where there is no project.
+    of the kept page, and the rule that decided, separated by tabs. On a terminal, a drop takes two lines. INDEX is the
+    directory of the index, or its address on a server; without it, the index of this project or directory is used. With
+    --journal, INDEX can be left out even where there is no such index.
 
     With --run or --last, all drops of that run are listed. Without them, a page that a dry run (DEDUP_ACTION = "mark")
     has marked is listed only until a later run keeps or drops it.
@@ -211,10 +211,10 @@ def _run_fields(run: RunDrops) -> dict[str, Any]:
 def groups(*, json: bool, options: TargetOptions) -> None:
     """List the pages that have the same content.
 
-    The lines below a page are the addresses of the duplicates that were dropped because of it, also if it is no longer
-    kept. They come from the journal of all runs since a crawl last emptied the index (DEDUP_FRESH). A dropped page that
-    was kept later is left out. INDEX is the directory
-    of the index, or its address on a server; without it, the index of this Scrapy project is used.
+    The lines below a page are the addresses of the duplicates that were dropped because of it, even if that page is no
+    longer kept. They come from the journal of all runs since a crawl last emptied the index (DEDUP_FRESH). A dropped page
+    that was kept later is left out. INDEX is the directory of the index, or its address on a server; without it, the index
+    of this project or directory is used.
 
     \b
     Examples:

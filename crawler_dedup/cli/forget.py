@@ -60,7 +60,7 @@ def forget(
     new page if it is crawled again. With --url or --export, its duplicates (pages that were dropped or marked because
     of it, according to the journal) are listed, so that you can crawl them again, as with `crawler-dedup crawl --urls
     FILE`; those that were kept later are left out. INDEX is the directory of the index, or its address on a server;
-    without it, the index of this Scrapy project is used.
+    without it, the index of this project or directory is used.
 
     A page that was dropped cannot be forgotten, because it is not in the index. For its address, the command prints which
     kept page it duplicates, and how to let it pass.

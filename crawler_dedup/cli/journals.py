@@ -86,8 +86,8 @@ def choose_run(run: str, last: bool, find_runs: Callable[[], RunPeriods]) -> str
     if latest := find_runs().latest:
         return latest
     raise DedupError(
-        "No journal says which run is the latest. Choose a run of the index with --run; `crawler-dedup index stats` lists"
-        " them."
+        "No journal says which run is the latest. Choose with --run a run whose pages are kept; `crawler-dedup index stats`"
+        " lists these."
     )
 
 

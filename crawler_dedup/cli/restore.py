@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 
 _index_option = click.option(
-    "--index", type=IndexType(), help="Directory or address of the index.  [default: that of this Scrapy project]"
+    "--index", type=IndexType(), help="Directory or address of the index.  [default: that of this project or directory]"
 )
 
 
@@ -275,8 +275,8 @@ def separate(urls: Sequence[str], index: Location | None, settings: Sequence[str
 def overrides(index: Location | None, *, json: bool) -> None:
     """List the overrides: what `keep`, `separate` and `restore` have set.
 
-    INDEX is the directory of the index, or its address on a server; without it, the index of this Scrapy project is used.
-    The addresses in DEDUP_NEVER_DROP are not listed.
+    INDEX is the directory of the index, or its address on a server; without it, the index of this project or directory is
+    used. The addresses in DEDUP_NEVER_DROP are not listed.
 
     \b
     Examples:

@@ -55,7 +55,7 @@ def _describe_bytes(pair: Pair) -> str:
 
 def _describe_signatures(pair: Pair) -> str:
     if pair.are_thin:
-        return "thin pages have none"
+        return "not asked about thin pages"
     if pair.agreement is None:
         apart = "they do not agree" if pair.are_texts else "a text and a thin page are not compared"
         return "the titles name the same parts" if pair.is_named_alike else apart
