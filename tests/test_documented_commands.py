@@ -37,7 +37,7 @@ PLACEHOLDERS = {
     "https://example.com/council/evening": "{site}/copy",
     "evil.example": "127.0.0.1",
     "FOLDER": "labelled",
-    "pages.parquet": "pages.jsonl",
+    "pages.parquet": "stored.jsonl",
 }
 """Values for the words that a reader replaces."""
 
@@ -103,7 +103,8 @@ def crawled(site: Site, tmp_path_factory: pytest.TempPathFactory) -> Path:
     run(folder, "scrapy crawl project")
     texts = {"1": article("x", count=300), "2": article("x", count=300, frame="copy"), "3": article("y", count=300)}
     lines = [json.dumps({"url": f"{site.url}/{name}", "html": text}) for name, text in texts.items()]
-    (folder / "pages.jsonl").write_text("\n".join(lines), encoding="utf-8")
+    for name in ("pages.jsonl", "stored.jsonl"):
+        (folder / name).write_text("\n".join(lines), encoding="utf-8")
     write_set(folder / "labelled", texts, [pair("1", "2", 1), pair("1", "3", 0)])
     write_files(folder / "novels")
     write_files(folder / "suspects", {"copy.txt": PAGE.encode()})

@@ -71,9 +71,9 @@ def find_location(text: str | os.PathLike[str]) -> Location:
     are_options = len(pairs) == len(dict(pairs)) and options.keys() <= {"db"} and all(options.values())
     if not _has_place(parts) or parts.fragment or not _NAME.fullmatch(name) or not are_options:
         raise ConfigError(
-            "The address of the index (DEDUP_INDEX, or an argument) is not allowed; it takes"
-            " redis://[[user]:password@]host[:port][/database][?index=NAME], the same with rediss:// (TLS), or"
-            " unix:///path/of/socket[?db=database&index=NAME]. NAME may have letters, digits and _ . -."
+            "The address of the index (DEDUP_INDEX, or an argument) is wrong. Write redis://host[:port][/database][?index=NAME]"
+            ", the same with rediss:// (TLS), or unix:///path/of/socket[?db=database&index=NAME]. NAME may have letters,"
+            " digits and _ . -; user and password stand before the host, as in addresses of pages"
         )
     return ServerAddress(_join(scheme, parts.netloc, parts.path, options), name)
 

@@ -61,7 +61,7 @@ def test_nothing_is_crawled_if_nothing_can_be_restored_or_nothing_would_store_th
     directory, site = crawled
     done = command(directory, "restore", f"{site.url}/public", "--now", "news", "-o", "pages.jsonl")
     assert (done.returncode, done.stdout) == (1, "0 pages restored.\n")
-    assert "no journal says that it was dropped" in done.stderr
+    assert "no journal has a drop of it" in done.stderr
     assert "Scrapy" not in done.stderr
     done = restore(directory, site)
     assert done.returncode == 2

@@ -68,7 +68,9 @@ def test_the_version_of_the_stemmer_is_recorded_in_the_index() -> None:
 def test_stems_without_the_extra_are_refused_with_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("crawler_dedup.system.extras._missing", lambda _: ["snowballstemmer"])
     for name in FEATURED:
-        with pytest.raises(ExtraMissing, match=rf"'{name}' with stem=german needs .*install .* extra stem$"):
+        with pytest.raises(
+            ExtraMissing, match=rf"'{name}' with stem=german needs .*: pip install .crawler-dedup\[stem\].$"
+        ):
             scheme_of(f"{name} stem=german")
         assert scheme_of(f"{name} stem=no") == scheme_of(name)
 

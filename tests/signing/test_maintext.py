@@ -197,7 +197,7 @@ def test_an_index_is_opened_only_with_the_extractor_it_was_made_with(tmp_path: P
         if name == opened_with:
             Deduplicator.open(tmp_path / str(number), config).close()
             continue
-        with pytest.raises(IndexMismatch, match="extractor: it has") as caught:
+        with pytest.raises(IndexMismatch, match="extractor: made with") as caught:
             Deduplicator.open(tmp_path / str(number), config)
         assert caught.value.differences == {"extractor": (find_extractor(name).spec, find_extractor(opened_with).spec)}
 
