@@ -62,7 +62,7 @@ def demo() -> None:
 @click.argument("urls", metavar="[URL]...", nargs=-1)
 @feed_options
 @click.option("--dry-run", is_flag=True, help="Drop nothing; record what would be dropped (`drops` lists it).")
-@click.option("--max-pages", type=click.IntRange(min=1), metavar="N", help="Stop when N pages are written.")
+@click.option("--max-pages", type=click.IntRange(min=1), metavar="N", help="Stop after N pages have passed the filter.")
 @click.option(
     "--allow",
     multiple=True,
@@ -100,7 +100,7 @@ def crawl(  # noqa: PLR0913, PLR0917  (each is an option of the command)
     The crawl follows links within the hosts of the given URLs, obeys robots.txt, and waits about a second between two
     requests to a host, longer if the host is slow. -o and -O write the url, title, text, language, depth and referer of
     each page that is not dropped to a file. In a Scrapy project, the settings and the index of the project are used; -s
-    sets any setting of Scrapy or of the filter. After a --dry-run, the next crawl without it treats all pages as new.
+    sets any setting of Scrapy or of the filter. The next real crawl treats all pages of a --dry-run as new.
 
     Ctrl-C ends the crawl when the requested pages are handled; a second Ctrl-C stops it at once.
 

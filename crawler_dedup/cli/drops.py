@@ -142,10 +142,10 @@ def _describe_count(selected: SelectedDrops, size: int | None) -> str:
     runs, earlier = describe_coverage(selected.runs), describe_earlier(selected.earlier_runs)
     if not len(selected.runs):
         selects_runs = selection.run or selection.since
-        return "The journal has no entry of the selected runs or time." if selects_runs else "The journal is empty."
+        return "The journal has no entry of the given run or time." if selects_runs else "The journal is empty."
     if not selected.drops:
-        which = " selected" if selection.host or selection.rule else ""
-        return f"No{which} page was dropped or marked: {runs}.{earlier}"
+        which = " with the given host or rule" if selection.host or selection.rule else ""
+        return f"No page{which} was dropped or marked in {runs}.{earlier}"
     count = describe_drops(selected.drops, selected.marked)
     drawn = f"{min(size, selected.drops):,} of {count}" if size else count
     return f"{drawn} in {runs}.{earlier}"

@@ -56,8 +56,8 @@ def stats(index: Location | None, json: bool) -> None:
 
     INDEX is the directory of the index, or its address on a server; without it, the index of this project or directory is
     used. A crawl compares only pages of the same scope (DEDUP_SCOPE). A run is one crawl, or one use of the index by
-    another program that adds pages. Of scopes and of runs whose pages are kept, the table has only the largest
-    and the latest; --json prints all. `crawler-dedup drops --summary` lists all runs.
+    another program that adds pages. The table has only the largest scopes, and the latest runs whose pages are kept;
+    --json prints all. `crawler-dedup drops --summary` lists all runs.
 
     \b
     Examples:

@@ -65,7 +65,7 @@ drop_options = gather_options(
         "--rule",
         metavar="NAME",
         default="",
-        help="Only drops by this rule: alike, same bytes or too many variants of a list.",
+        help="Only drops by this rule: 'alike', 'same bytes' or 'too many variants of a list'.",
     ),
 )
 """Decorator that gives a command the options that select drops: the argument ``wanted``, :class:`WantedDrops`."""

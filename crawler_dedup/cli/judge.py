@@ -170,7 +170,9 @@ def _print_answers(answers: Answers) -> None:
 def _ask() -> str:
     try:
         return Prompt.ask(
-            "May a crawl drop it? (y)es, (n)o, (s)kip, (q)uit", choices=["y", "n", "s", "q"], show_choices=False
+            "May a crawl drop the first page? (y)es, (n)o, (s)kip, (q)uit",
+            choices=["y", "n", "s", "q"],
+            show_choices=False,
         )
     except EOFError:
         return "q"

@@ -55,7 +55,7 @@ _index_option = click.option(
     "--now",
     "spider",
     metavar="SPIDER",
-    help="Crawl only the restored pages, at once, with SPIDER; also those of earlier calls that it has not fetched yet.",
+    help="Crawl the restored pages now with SPIDER, and nothing else; also those of earlier calls that it has not fetched.",
 )
 @click.option("--follow", is_flag=True, help="With --now: follow the links of these pages, too.")
 @feed_options
@@ -201,7 +201,8 @@ def _prepare_crawl(name: str, options: Sequence[str], feeds: Feeds, *, follows: 
     try:
         spider = CrawlerRunner(settings).spider_loader.load(name)
     except KeyError:
-        raise click.BadParameter(f"There is no spider {name!r} in this project.") from None
+        hint = "in a Scrapy project, `scrapy list` lists the spiders."
+        raise click.BadParameter(f"There is no spider {name!r} here; {hint}") from None
     feeds.add_to(settings)
     if not stores_items(spider, settings):
         raise click.UsageError(

@@ -141,8 +141,8 @@ def _record_fields(record: Record | None) -> dict[str, Any] | None:
 def _print_unknown(history: AddressHistory, *, json: bool) -> None:
     click.echo(
         f"{printable(history.url)} is not kept, and no journal names it. It was never fetched, it redirected to another"
-        " address, its response was no HTML page with status 200, or it was kept and removed: by DEDUP_EXPIRE_DAYS, with the"
-        " whole index, or because its crawl was killed.",
+        " address, its response was no HTML page with status 200, or it was kept, but removed since: it expired"
+        " (DEDUP_EXPIRE_DAYS), the index was emptied, or its crawl was killed.",
         err=json,
     )
     for url in history.similar:

@@ -293,7 +293,7 @@ class Monitor:
             if counts[name] or name == usual
         ]
         dropped = self._crawler.stats.get_value("dedup/unchanged_dropped", 0)
-        parts.append(f"unchanged {counts['unchanged']}" + f" ({dropped} dropped)" * bool(dropped))
+        parts.append(f"unchanged {counts['unchanged']}" + f" (of which {dropped} dropped)" * bool(dropped))
         parts += [f"changed {counts['changed']}", f"unchecked {counts['unchecked']}"]
         if released:
             parts.append(f"not handled to the end {released}")
