@@ -137,8 +137,8 @@ def test_the_document_names_everything_in_the_header() -> None:
 
 def test_each_version_is_the_one_that_its_document_names() -> None:
     for page, sentence in [
-        ("docs/explanation/the-index.md", f"This is behaviour {BEHAVIOUR}"),
-        ("docs/explanation/the-index.md", f"This is format {header.FORMAT}"),
+        ("docs/explanation/the-index.md", f"The current behaviour is {BEHAVIOUR}"),
+        ("docs/explanation/the-index.md", f"The current format is {header.FORMAT}"),
         ("docs/reference/export.md", f"Version {transfer.FORMAT}."),
         ("docs/reference/journal.md", f"- `version`: that of this format, {entry.VERSION}"),
     ]:

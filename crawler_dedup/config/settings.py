@@ -122,15 +122,15 @@ class Config:
     )
     max_distance: Annotated[int, Meta(ge=0, le=7)] = _setting(
         7,
-        "Largest Hamming distance between the signatures of duplicates, in bits (scheme `simhash`); texts that are found by "
-        "the same title may differ in more, unless it is 0. It may change from run to run on one index.",
+        "Largest Hamming distance between the signatures of duplicates, in bits (scheme `simhash`). Texts with the same "
+        "title are compared even if they differ in more; with 0 they are not. It may change from run to run on one index.",
     )
     compare: Literal["words", "signatures"] = _setting(
         "words",
-        "`words`: a page is a duplicate only if the kept page has all blocks of it that its site does not repeat, in the "
-        "same words. "
-        "`signatures`: the distance of the signatures and the titles decide, as in the papers, so that edited copies are "
-        "dropped, too ([what each loses](../explanation/limits.md)). It may change from run to run on one index.",
+        "`words`: a page is a duplicate only if each of its blocks that its site does not repeat is on the kept page, in "
+        "the same words. "
+        "`signatures`: for texts, the signatures decide as in the papers, besides titles and links, so that edited copies "
+        "are dropped, too ([what each loses](../explanation/limits.md)). It may change from run to run on one index.",
     )
     min_features: Annotated[int, Meta(ge=1, le=10_000)] = _setting(
         20,
@@ -158,7 +158,7 @@ class Config:
         "`drop`: a page that is unchanged since an earlier run handled it is dropped (an incremental crawl); its links "
         'are followed only with `DEDUP_ACTION = "follow"`. The pages of a run that was killed pass again, and so do those '
         "of a run without a JOBDIR that Ctrl-C or `CLOSESPIDER_…` ended, and pages that Scrapy's HTTP cache replays. With "
-        "either value, a page to which two requested addresses of a run redirect is dropped the second time, unless it "
+        "either value, if two requested addresses of a run redirect to one page, it is dropped the second time, unless it "
         "has changed; a second request for the same address passes.",
     )
     never_drop: values.Prefixes = _setting(

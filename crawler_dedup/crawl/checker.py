@@ -73,7 +73,8 @@ class Checker:
         repeats = visit is not None and visit.repeats and is_settled
         action = question.action if question else self._config.action
         drops = action != "mark" and (repeats or is_unwanted(decision, response, self._config))
-        if question and drops and self._session.repetitions.is_dropped_too_often(question):
+        self._monitor.watch_use(decision)
+        if question and drops and self._session.repetitions.is_dropped_too_often(question, decision.scope):
             drops, decision = False, replace(decision, verdict=Verdict.UNCHECKED, reason=_DROPPED_TOO_OFTEN)
         if visit is not None:
             self._session.repetitions.record_decision(visit, decision, drops=drops)

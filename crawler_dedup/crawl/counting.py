@@ -136,16 +136,18 @@ class DuplicateCounts:
         self._used = HeavyHitters[bytes, Use](MAX_WATCHED, Use)
         self._hosts = {outcome: HeavyHitters[str, int](COUNTED_HOSTS, int) for outcome in ("dropped", "marked")}
 
-    def add(self, decision: Decision, *, drops: bool) -> Use | None:
-        """Count the duplicate of *decision*.
+    def add(self, decision: Decision) -> Use | None:
+        """Count the duplicate of *decision* for its kept page.
 
-        Returns the use of its kept page to warn about, once for each kept page and site; otherwise ``None``.
+        Returns the use of the kept page to warn about, once for each kept page and site; otherwise ``None``.
         """
-        host = host_label(decision.url)
-        use = self._used.add(hash_page_key(decision.scope, f"{host} {decision.duplicate_of}"))
-        if host:
-            self._hosts["dropped" if drops else "marked"].add(host)
+        use = self._used.add(hash_page_key(decision.scope, f"{host_label(decision.url)} {decision.duplicate_of}"))
         return use if use.add(decision.url, MAX_DUPLICATES + 1) else None
+
+    def add_to_host(self, url: str, outcome: str) -> None:
+        """Count a duplicate that was "dropped" or "marked" for its host."""
+        if host := host_label(url):
+            self._hosts[outcome].add(host)
 
     def by_host(self) -> dict[str, int]:
         """Return the counts of the hosts with most duplicates by the names of their statistics."""

@@ -173,7 +173,11 @@ class Monitor:
             if decision.verdict is Verdict.NEW or question.checked.page.unsigned:
                 self._count_forms(decision, question.checked)
         if decision.verdict is Verdict.DUPLICATE:
-            self._count_duplicate(decision, drops=drops)
+            assert decision.match is not None
+            if decision.match.distance is not None:
+                self.count(f"distance/{decision.match.distance}")
+            self.count(outcome := "dropped" if drops else "marked")
+            self._duplicates.add_to_host(decision.url, outcome)
         else:
             self.count(_STATISTIC[decision.verdict])
             if drops:
@@ -203,13 +207,9 @@ class Monitor:
         if decision.claim:
             self.count(f"handled/{'settled' if settled else 'released'}")
 
-    def _count_duplicate(self, decision: Decision, *, drops: bool) -> None:
-        """Count a duplicate; warn if its kept page represents suspiciously many pages."""
-        assert decision.match is not None
-        if decision.match.distance is not None:
-            self.count(f"distance/{decision.match.distance}")
-        self.count("dropped" if drops else "marked")
-        if page := self._duplicates.add(decision, drops=drops):
+    def watch_use(self, decision: Decision) -> None:
+        """Count a duplicate for its kept page; warn if that represents suspiciously many pages."""
+        if decision.verdict is Verdict.DUPLICATE and (page := self._duplicates.add(decision)):
             self._record("watchdog", decision, None)
             self.count("watchdog")
             self.log(

@@ -71,9 +71,13 @@ class Repetitions:
             known.addresses.append(question.address)
         return visit
 
-    def is_dropped_too_often(self, question: Question) -> bool:
-        """Count a drop. Return whether the page was dropped so often at the requested address that it should pass."""
-        drops = self._drops.add(question.address)
+    def is_dropped_too_often(self, question: Question, scope: str) -> bool:
+        """Count a drop. Return whether the page was dropped so often at the requested address that it should pass.
+
+        Args:
+            scope: the scope of the page; drops in other scopes do not count.
+        """
+        drops = self._drops.add(hash_page_key(scope, question.job.alias or question.job.key))
         drops.count += 1
         return drops.count > _MAX_DROPS
 

@@ -31,7 +31,9 @@ class NearDuplicate(IgnoreRequest):
         decision: the decision, which names the kept page and the reason.
     """
 
-    @property
-    def decision(self) -> Decision:
-        decision: Decision = self.args[0]
-        return decision
+    def __init__(self, decision: Decision) -> None:
+        super().__init__(str(decision))
+        self.decision = decision
+
+    def __reduce__(self) -> tuple[type[NearDuplicate], tuple[Decision]]:
+        return type(self), (self.decision,)

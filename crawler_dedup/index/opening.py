@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from crawler_dedup.config import MAP_SIZE
-from crawler_dedup.errors import IndexGone, IndexMissing
+from crawler_dedup.errors import IndexDamaged, IndexGone, IndexMismatch, IndexMissing
 from crawler_dedup.index.index import Index
 from crawler_dedup.index.lmdb.engine import DATA_FILE, damaged_error
 from crawler_dedup.index.lmdb.index import DirectoryIndex
@@ -90,10 +90,10 @@ def require_index(location: Location, journals: Sequence[Path] = ()) -> None:
     Raises:
         IndexDamaged: the file of the index is missing or empty, but there are *journals*.
         IndexMissing: there is no index.
-        IndexMismatch: there is one on a server, in another format.
     """
     if isinstance(location, ServerAddress):
-        open_index(location).close()
+        with suppress(IndexMismatch, IndexDamaged):  # its journals can be read nevertheless
+            open_index(location).close()
         return
     if has_index(location):
         return

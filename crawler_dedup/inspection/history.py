@@ -23,7 +23,7 @@ _MAX_SIMILAR = 5
 
 DROPPING = {
     SAME_BYTES: "both pages have the same bytes",
-    "alike": "the kept page has what the other page shows of its own",
+    "alike": "nothing that counts distinguishes the two pages",
     TOO_MANY_VARIANTS: "enough lists that differ from it only in links are kept",
 }
 """The rules by which a page is dropped, and what each says about the two pages."""

@@ -140,8 +140,9 @@ def check_body(body: bytes, max_bytes: int) -> None:
 
 def check_attributes(body: bytes) -> None:
     """Raise :class:`BeyondLimits` for a page whose elements have so many attributes that building the tree takes long."""
-    most = len(body) // _ATTRIBUTE_BYTES
-    if most < MAX_ATTRIBUTES or not (_may_have_many(body, most) and _may_have_many(body, _most_attributes(body))):
+    if not _may_have_many(body, len(body) // _ATTRIBUTE_BYTES):  # true for most pages
+        return
+    if not _may_have_many(body, _most_attributes(body)):
         return
     # Without a tree the same parser takes linear time, and it alone knows what is a script or a comment.
     counter = _AttributeCounter()
@@ -156,6 +157,8 @@ def check_attributes(body: bytes) -> None:
 
 def _may_have_many(body: bytes, total: int) -> bool:
     """Return whether a tag of *body* may have too many attributes, if there are *total* ones, in tags like it."""
+    if total <= MAX_ATTRIBUTES:
+        return False
     allowed = MAX_ATTRIBUTES**2 // total
     # A tag that ends in a piece has up to half of the allowed attributes there, and the others in pieces before it.
     piece = _ATTRIBUTE_BYTES * allowed // 2 + 1
@@ -176,13 +179,16 @@ def _find_end(body: bytes, begin: int, start: int, piece: int) -> int:
     end = start + piece
     if body.find(b"<", begin, end) < 0:
         return end
-    for _ in range(_MOST_TRIED if start - begin < _MOST_PIECES * piece else 0):
+    if start - begin >= _MOST_PIECES * piece:
+        return 0
+    for _ in range(_MOST_TRIED):
         end = body.rfind(b">", start, end)
         if end < 0:
             return 0
         # It may be a part of a value if the last quotation mark of either kind may begin one.
         marks = [body.rfind(mark, begin, end) for mark in (b'"', b"'")]
-        if not any(at >= 0 and body[max(0, at - _SPACES) : at].rstrip()[-1:] in b"=" for at in marks):
+        before = [body[max(0, at - _SPACES) : at].rstrip()[-1:] for at in marks if at >= 0]
+        if b"" not in before and b"=" not in before:
             return end + 1
     return 0
 

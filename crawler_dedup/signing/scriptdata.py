@@ -86,7 +86,7 @@ _CHANGING = re.compile(
     r"|(?=[^\d]*\d)(?=[^A-Z]*[A-Z])(?=[^a-z]*[a-z])[\w+/=.-]{20,}|1[4-9]\d{8}(?:\d{3})?",
     re.ASCII,
 )
-_ADDRESS = re.compile(r"(?:https?:|\.{1,2})?//?\S*", re.IGNORECASE)
+_ADDRESS = re.compile(r"(?:https?:)?//?\S*", re.IGNORECASE)
 _PARAMETERS = re.compile("[?#]")
 _PICTURES = tuple(".avif .gif .jpeg .jpg .mp3 .mp4 .png .svg .webm .webp".split())
 
@@ -116,8 +116,8 @@ def _shows_nothing(root: HtmlElement) -> bool:
 def find_data(tree: HtmlElement, body: bytes, outline: Outline, main: MainBlocks, *, is_thin: bool) -> list[int]:
     """Return hashes of the data by which a page is compared beside its text; none if its text says as much.
 
-    Values that change with each answer, and addresses except the file names of pictures, are left out. Of a thin page, JSON
-    in a script element always counts.
+    Values that change with each answer, and absolute addresses except the file names of pictures, are left out. Of a thin
+    page, JSON in a script element always counts.
 
     Args:
         body: the page before it was parsed.
@@ -245,7 +245,7 @@ def _replace_escape(escape: re.Match[str]) -> str:
 
 
 def _compare(values: Iterable[_Value]) -> dict[_Value, str]:
-    """Return what is compared of *values*, without those that change with each answer, and addresses but of pictures."""
+    """Return what is compared of *values*, without changing values and absolute addresses, except names of pictures."""
     distinct = dict.fromkeys(values)
     changing = {name for name in {name for name, _ in distinct} if _CHANGING_NAME.search(name)}
     compared = {value: _comparable(value[1].strip(), is_changing=value[0] in changing) for value in distinct}

@@ -36,7 +36,7 @@ from crawler_dedup.signing.text import Text, pack_text
 from crawler_dedup.signing.titles import split_title
 from crawler_dedup.signing.wordtables import stop_words
 
-BEHAVIOUR = 14
+BEHAVIOUR = 15
 """Version of everything between bytes and signature. It rises whenever the golden values change."""
 
 

@@ -26,6 +26,7 @@ from tests.support.commandline import (
 )
 from tests.support.crawling import article
 from tests.support.droppedpages import COPIES, KEPT, PAGES, explained
+from tests.support.servers import Server
 
 pytestmark = pytest.mark.usefixtures("outside")
 
@@ -49,6 +50,15 @@ def test_a_drop_is_listed_in_a_line_with_its_representative_and_the_reason(dropp
     assert columns(result) == [[entry.time, "drop", entry.url, KEPT, "alike"] for entry in entries]
     assert urls(result) == COPIES
     assert result.stderr.startswith(f"6 drops in run {entries[0].run}, {entries[0].time[:10]} ")
+
+
+def test_the_journal_of_an_index_of_an_earlier_version_on_a_server_can_be_read(dropped: Path, server: Server) -> None:
+    server.empty()
+    arguments = ("drops", "--journal", dropped / FIRST, server.url())
+    assert "There is no index in" in invoke(*arguments, status=2).stderr
+    for header in ('abcd{"format":10,"spec":{"scheme":"simhash"},"libraries":{}}', "damaged"):
+        server.run("HSET", "{index:0}", "header", header)
+        assert urls(invoke(*arguments)) == COPIES
 
 
 def test_a_marked_page_is_distinguished_from_a_dropped_one_and_other_events_are_not_listed(tmp_path: Path) -> None:

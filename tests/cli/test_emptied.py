@@ -51,13 +51,17 @@ def test_the_report_of_an_earlier_run_does_not_claim_that_it_kept_nothing(emptie
     assert not re.search("kept 0|<dt>Kept|<dt>Checked", html)
 
 
-def test_drops_since_the_index_was_emptied_are_listed_and_an_earlier_run_can_be_selected(emptied: Path) -> None:
+def test_drops_since_the_index_was_emptied_are_listed_and_judged_and_an_earlier_run_can_be_selected(
+    emptied: Path, tmp_path: Path
+) -> None:
     dry, fresh, again = (run_of(emptied, number) for number in range(3))
     listed = invoke("drops", emptied, "--explain")
     assert [re.search(r"run (\w+)", line)[1] for line in listed.stdout.splitlines()[2::3]] == [fresh, again]  # type: ignore[index]
-    assert listed.stderr.startswith("2 drops in 2 runs, ")
-    assert f" Run {dry}, " in listed.stderr
-    assert "not counted, because the index was emptied after it; --run selects a run." in listed.stderr
+    judged = invoke("judge", emptied, "-o", tmp_path / "judged", typed="q\n")
+    for printed in (listed.stderr, judged.stderr):
+        assert printed.startswith("2 drops in 2 runs, ")
+        assert f" Run {dry}, " in printed
+        assert "not counted, because the index was emptied after it; --run selects a run." in printed
     assert invoke("drops", emptied, "--run", dry).stderr.startswith(f"1 marked page in run {dry}")
     assert "emptied" not in invoke("drops", emptied, "--last").stderr
 

@@ -69,7 +69,7 @@ def test_dropped_kept_and_unchecked_pages_are_reported_with_what_is_known_of_the
     printed = lines(why(COPY, index))
     assert printed[:3] == [
         f"{COPY} was dropped: a duplicate of {KEPT}.",
-        "rule “alike”, distance 0; the kept page has what the other page shows of its own",
+        "rule “alike”, distance 0; nothing that counts distinguishes the two pages",
         f"{entry.time[:10]} {entry.time[11:19]} UTC, run {entry.run}, spider site, scope “site”",
     ]
     assert printed[3].startswith("“Article 1”; ")

@@ -73,18 +73,18 @@ def test_kept_pages_and_sites_are_counted_separately(monkeypatch: pytest.MonkeyP
     watching = DuplicateCounts()
     others = duplicate(1, representative="http://h/other"), duplicate(1, host="http://mirror")
     for decision in (duplicate(1), *others):
-        assert watching.add(decision, drops=True) is None
-    assert watching.add(duplicate(2), drops=True) is not None
+        assert watching.add(decision) is None
+    assert watching.add(duplicate(2)) is not None
 
 
 def test_only_the_most_recently_used_kept_pages_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(counting, "MAX_DUPLICATES", 1)
     watching = DuplicateCounts()
-    watching.add(duplicate(0), drops=True)
+    watching.add(duplicate(0))
     for number in range(MAX_WATCHED):
-        watching.add(duplicate(0, representative=f"http://h/{number}"), drops=True)
-    assert watching.add(duplicate(1), drops=True) is None
-    assert watching.add(duplicate(1, representative=f"http://h/{MAX_WATCHED - 1}"), drops=True) is not None
+        watching.add(duplicate(0, representative=f"http://h/{number}"))
+    assert watching.add(duplicate(1)) is None
+    assert watching.add(duplicate(1, representative=f"http://h/{MAX_WATCHED - 1}")) is not None
     assert len(pickle.dumps(watching)) < MAX_WATCHED * 150
 
 
@@ -95,13 +95,13 @@ def test_memory_stays_small_however_long_the_addresses_are() -> None:
             decision = duplicate(
                 time, representative=f"http://h/{number}/{'x' * 2_000}", host=f"http://h/{'y' * 2_000}"
             )
-            watching.add(decision, drops=True)
+            watching.add(decision)
     assert len(pickle.dumps(watching)) < 1_000 * 200
 
 
 def test_one_warning_names_shortened_examples() -> None:
     watching = DuplicateCounts()
-    seen = [watching.add(duplicate(number, host=f"http://h/{'y' * 2_000}"), drops=True) for number in range(60)]
+    seen = [watching.add(duplicate(number, host=f"http://h/{'y' * 2_000}")) for number in range(60)]
     (warning,) = [overused for overused in seen if overused is not None]
     assert warning is seen[MAX_DUPLICATES]
     assert warning.count == len(seen)

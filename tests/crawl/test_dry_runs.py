@@ -40,6 +40,8 @@ def test_a_dry_run_recognises_pages_of_dry_runs_and_a_crawl_that_drops_pages_doe
 ) -> None:
     dry, dropping, again = runs[1]
     assert dry.verdicts() == {"/a": "new", "/a-copy": "duplicate", "/b": "new", "/only-dry": "new"}
+    assert dry.counts().items() >= {"checked": 4, "kept": 3, "marked": 1}.items()
+    assert "dropped" not in dry.counts()
     assert dropping.verdicts() == {"/a-copy": "new", "/b": "new"}
     assert dropping.dropped() == {"/a": "/a-copy"}
     assert again.verdicts() == {"/a": "duplicate", "/b": "unchanged", "/only-dry": "unchanged"}

@@ -55,9 +55,10 @@ def test_a_spider_with_an_unsafe_name_writes_its_journal_into_its_directory_whos
 ) -> None:
     source = WALK.replace("class Spider(Walker):", "class Spider(Walker):\n    name = '../x'")
     pages = {"/first": html(article("one")), "/copy": html(article("one", frame="copy"))}
-    crawl_pages(tmp_path, pages, source, {"DEDUP_JOURNAL": "caf\udce9/%(name)s.jsonl"})
+    crawl = crawl_pages(tmp_path, pages, source, {"DEDUP_JOURNAL": "caf\udce9/%(name)s.jsonl"})
     written = entries_of(tmp_path / "index" / "caf\udce9" / f"{safe_name('../x')}.jsonl")
     assert [(entry.event, entry.spider) for entry in written] == [("started", "../x"), ("drop", "../x")]
+    assert written[1].bytes == crawl.counts()["bytes_dropped"] > 0
     assert not list(tmp_path.rglob("x.jsonl"))
 
 

@@ -222,11 +222,7 @@ def test_a_page_whose_address_cannot_be_split_or_whose_forms_cannot_be_read_is_s
 
 
 HOSTILE = """
-from hypothesis import given
-from hypothesis import strategies as st
 from lxml.html import document_fromstring
-from scrapy.http import HtmlResponse
-from scrapy.linkextractors import LinkExtractor
 from crawler_dedup.signing import forms
 
 forms._MAX_CHARS = 100_000

@@ -38,3 +38,24 @@ def test_a_crawl_loads_no_parser_rules_or_index_and_few_lines(tmp_path: Path) ->
 
 
 # The worker imports the module of the extractor, and with it what the module replaces.
+MISSING = """
+from pathlib import Path
+from crawler_dedup.signing import segmentation
+from crawler_dedup.signing.extractors import extract_with_trafilatura as extract
+from tests.support.walker import Walker
+
+segmentation.jieba_file = lambda: Path("missing")
+
+class Spider(Walker):
+    pass
+"""
+
+
+def test_without_the_dictionary_chinese_pages_pass_unchecked(tmp_path: Path) -> None:
+    crawl = crawl_pages(
+        tmp_path, {**ENGLISH, **CHINESE}, MISSING, {"DEDUP_TOKENIZER": "jieba", "DEDUP_EXTRACTOR": "script.extract"}
+    )
+    assert crawl.verdicts() == dict.fromkeys(ENGLISH, "new") | dict.fromkeys(CHINESE, "unchecked")
+    assert crawl.counts("error/") == {"FileNotFoundError": len(CHINESE)}
+    (line,) = crawl.lines("WARNING", "passes unchecked")
+    assert "/zh/0> passes unchecked: FileNotFoundError:" in line

@@ -1,11 +1,12 @@
 """The downloader middleware in real crawls: which pages it judges, drops and explains, and that it loses none."""
 
+import pickle
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from crawler_dedup import Config, Deduplicator
+from crawler_dedup import Config, Decision, Deduplicator, NearDuplicate, Verdict
 from tests.support.crawling import Answer, Crawl, Page, Site, article, crawl_pages, html, redirect, run_script
 
 BIGRAMS = Config(tokenizer="bigrams", max_distance=4)
@@ -129,6 +130,12 @@ def test_a_duplicate_never_reaches_the_spider_and_its_outlinks_are_not_followed(
     crawl, requested = dropping
     assert sorted(crawl.paths()) == ["/behind-first", "/exempt", "/first", "/long", "/other"]
     assert sorted(requested) == sorted([*DROP_PATHS, "/behind-first"])
+
+
+def test_the_exception_of_a_drop_has_its_text_as_its_only_argument_and_can_be_pickled() -> None:
+    decision = Decision(Verdict.DUPLICATE, "http://a/2", "2", "scope", duplicate_of="http://a/1")
+    error = pickle.loads(pickle.dumps(NearDuplicate(decision)))
+    assert (error.args, error.decision) == ((str(decision),), decision)
 
 
 def test_callback_errback_and_signal_get_the_decision(dropping: tuple[Crawl, list[str]]) -> None:
@@ -261,20 +268,33 @@ from tests.support.walker import Walker
 def extract(tree):
     raise OSError("the extractor is out of order")
 
+def scope(request, response):
+    return str(1 // 0)
+
 class Spider(Walker):
     pass
 """
 
 
-def test_no_page_is_lost_to_errors_on_the_event_loop_which_are_counted_and_warned_about_once(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("settings", "name"),
+    [
+        ({"DEDUP_EXTRACTOR": "script.extract", "DEDUP_PROCESSES": 0}, "OSError"),
+        ({"DEDUP_SCOPE": "script.scope"}, "ZeroDivisionError"),
+    ],
+    ids=["extractor raises", "scope raises"],
+)
+def test_no_page_is_lost_to_errors_on_the_event_loop_which_are_counted_and_warned_about_once(
+    tmp_path: Path, settings: dict[str, Any], name: str
+) -> None:
     pages = {f"/{number}": html(article("same", frame=f"number {number}")) for number in range(2)}
-    crawl = crawl_pages(tmp_path, pages, FAILING, {"DEDUP_EXTRACTOR": "script.extract", "DEDUP_PROCESSES": 0})
+    crawl = crawl_pages(tmp_path, pages, FAILING, settings)
     assert crawl.stats["finish_reason"] == "finished"
     assert [(item["path"], item["verdict"]) for item in crawl.items] == [(path, "unchecked") for path in pages]
     assert {item["decision"]["reason"] for item in crawl.items} == {"error"}
-    assert crawl.counts() == {"checked": 2, "unchecked": 2, "unchecked/error": 2, "error/OSError": 2}
+    assert crawl.counts() == {"checked": 2, "unchecked": 2, "unchecked/error": 2, f"error/{name}": 2}
     (line,) = crawl.lines("WARNING", "passes unchecked")
-    assert "OSError" in line
+    assert name in line
     assert crawl.stats["log_count/WARNING"] == 1
     assert "log_count/ERROR" not in crawl.stats
     assert len(crawl.lines("DEBUG", "passes unchecked")) == 1

@@ -181,8 +181,11 @@ def test_a_page_that_is_retried_is_never_dropped(tmp_path: Path) -> None:
 
 
 INSISTS_SPIDER = """
+from crawler_dedup.crawl import counting
 from tests.support.walker import Walker, path_of, seen
 from scrapy import Request
+
+counting.MAX_DUPLICATES = 5
 
 class Spider(Walker):
     def parse(self, response):
@@ -196,7 +199,9 @@ class Spider(Walker):
 """
 
 
-def test_an_errback_that_repeats_dropped_requests_gets_the_page_in_the_end(tmp_path: Path) -> None:
+def test_an_errback_that_repeats_dropped_requests_gets_the_page_in_the_end_which_is_still_a_use_of_the_kept_page(
+    tmp_path: Path,
+) -> None:
     originals = {path: html(article(path)) for path in ("/unchanged", "/unchanged-anew")}
     copies = {f"/copy-of{path}": html(article(path, frame="copy")) for path in originals}
     with Site(originals | copies) as site:
@@ -212,7 +217,7 @@ def test_an_errback_that_repeats_dropped_requests_gets_the_page_in_the_end(tmp_p
     }
     assert set(Counter(note["path"] for note in crawl.notes).values()) == {5}
     counts = crawl.counts()
-    assert (counts["dropped"], counts["unchanged_dropped"]) == (10, 10)
+    assert (counts["dropped"], counts["unchanged_dropped"], counts["watchdog"]) == (10, 10, 2)
     assert counts["unchecked/requested_again_after_each_drop"] == counts["unchecked"] == 4
 
 

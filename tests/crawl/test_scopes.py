@@ -108,3 +108,21 @@ def test_a_function_of_the_project_may_look_at_the_content_and_a_page_without_a_
     assert ", scheme ddw, tokenizer bigrams, scope script.category, action drop" in crawl.log
     assert not crawl.counts("distance/")
     assert {(drop["match"]["distance"], drop["match"]["resemblance"]) for drop in crawl.drops} == {(None, 1.0)}
+
+
+EIGHT_SCOPES_SPIDER = """
+from tests.support.walker import Walker
+
+class Spider(Walker):
+    async def start(self):
+        for scope in range(8):
+            for path in self.paths:
+                yield self.request(path, meta={"dedup_scope": str(scope)})
+"""
+
+
+def test_a_copy_is_dropped_once_in_each_scope_in_which_it_is_requested(tmp_path: Path) -> None:
+    pages = {path: html(article("same", frame=path)) for path in ("/first", "/copy")}
+    crawl = crawl_pages(tmp_path, pages, EIGHT_SCOPES_SPIDER)
+    assert [(item["path"], item["verdict"]) for item in crawl.items] == [("/first", "new")] * 8
+    assert [drop["scope"] for drop in crawl.drops] == [str(scope) for scope in range(8)]

@@ -109,8 +109,8 @@ def test_sets_in_a_folder_and_one_level_below_are_read_with_the_documents_of_the
 
 def test_a_gzipped_page_and_a_plain_text_are_signed_like_the_page(tmp_path: Path) -> None:
     text = words("x")
-    page = f"<html><body><article>{paragraphs(text)}</article></body></html>"
-    plain = paragraphs(text).replace("<p>", "").replace("</p>\n", "\n\n")
+    page = f"<html><body><article><p>a &lt; b, &lt;script&gt;</p>{paragraphs(text)}</article></body></html>"
+    plain = "a < b, <script>\n\n" + paragraphs(text).replace("<p>", "").replace("</p>\n", "\n\n")
     (tmp_path / "page.html").write_text(page)
     (tmp_path / "packed.html.gz").write_bytes(gzip.compress(page.encode()))
     documents = [{"id": "page", "html": "page.html"}, {"id": "packed", "html": "packed.html.gz"}]

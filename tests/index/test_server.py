@@ -272,6 +272,9 @@ def test_the_number_of_pages_is_never_negative(address: ServerAddress, server: S
     with closing(open_backend(address)) as store:
         assert store.forget(lambda record: number_of(record.page) == 1, NEAR) == 1
         assert len(store) == 0
+        server.run("HSET", "{index:0}", "count", "-3")
+        assert len(store) == 0
+        assert store.offer([page(9, 1)], NEAR).result()[0].verdict is Verdict.NEW
 
 
 def test_a_user_needs_few_commands_and_the_keys_of_the_index(server: Server) -> None:

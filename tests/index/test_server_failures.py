@@ -499,6 +499,27 @@ def test_a_transaction_whose_lock_has_expired_changes_nothing_and_is_repeated(
     assert verify(store, NEAR) == []
 
 
+def test_a_connection_that_is_lost_while_a_run_is_looked_up_changes_nothing_and_leaves_the_lock_of_another_client(
+    store: Index, server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = store.begin_run()
+    store.offer([page(1, 5)], NEAR, RunContext(run.number, 60, clock=run.now)).result()
+    run.release()
+    send, lost = ServerConnection.run, list[object]()
+
+    def lose(connection: ServerConnection, *commands: Command, **options: Any) -> list[object]:
+        answers = send(connection, *commands, **options)
+        if commands[0][0] == b"PTTL":
+            lost.append(server.run("SET", LOCK, "another"))
+            server.run("CLIENT", "KILL", "TYPE", "normal")
+        return answers
+
+    monkeypatch.setattr(ServerConnection, "run", lose)
+    assert isinstance(store.offer([page(2, 5)], NEAR).exception(), ConnectionLost)
+    assert (len(lost), server.run("GET", LOCK)) == (1, b"another")
+    assert [number_of(record.page) for record in store.records()] == [1]
+
+
 def test_an_index_that_was_made_anew_with_other_versions_of_libraries_is_joined(
     store: Index, address: ServerAddress, server: Server
 ) -> None:

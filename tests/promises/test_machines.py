@@ -44,11 +44,15 @@ def test_a_project_may_name_a_server_and_its_commands_use_it(empty: Server, tmp_
         folder = project(tmp_path, site, settings)
         crawled = run_scrapy(folder, "crawl", "project")
         assert "dedup/dropped': 1" in crawled.stdout, crawled.stdout
+        explained = command(folder, "why", f"{site.url}/copy")
+        assert "duplicate" in explained.stdout, explained.stderr
+        restored = command(folder, "restore", f"{site.url}/copy")
+        assert "1 page will be restored" in restored.stdout, restored.stderr
+        again = run_scrapy(folder, "crawl", "project")
+        assert "'dedup/restored': 1" in again.stdout, again.stdout
     for arguments in (["stats"], ["export", "pages.dedup"], ["import", "pages.dedup"]):
         done = command(folder, "index", *arguments)
         assert done.returncode == 0, done.stderr
-    explained = command(folder, "why", f"{site.url}/copy")
-    assert "duplicate" in explained.stdout, explained.stderr
     forgotten = command(folder, "forget", "--url", f"{site.url}/page")
     assert "1 page forgotten.\n" in forgotten.stdout, forgotten.stderr
     assert "compact" not in forgotten.stdout

@@ -177,6 +177,20 @@ def test_a_date_that_all_pages_of_a_state_share_makes_no_other_text_after_eight_
 # Two sites that know different things of the same blocks
 
 
+@pytest.mark.parametrize("shared_on_kept", [False, True], ids=["shared on new", "shared on kept"])
+def test_blocks_that_only_one_of_two_sites_shares_make_no_other_thin_page(
+    crawl: Crawl, mirror: Crawl, shared_on_kept: bool
+) -> None:
+    lines = "<h3>In the games of the guild</h3><p>Please switch on scripts to see the comments</p>"
+    site = crawl if shared_on_kept else mirror
+    for number in range(2 * MIN_PAGES):
+        site.check(f"/known/{number}", story(f"{number}", below="" if number % 3 else lines))
+    tiles = page("Tiles 2", f"{lines}<h2><a href='tiles'>Tiles 2, a game</a></h2><p>To be tried at once.</p>")
+    assert crawl.kind(tiles) is PageKind.THIN
+    assert crawl.check("/tiles", tiles).verdict is Verdict.NEW
+    assert is_duplicate(mirror.check("/tiles", f"{tiles}<!-- -->"), "http://h/tiles")
+
+
 # Titles
 
 

@@ -237,12 +237,6 @@ def test_every_row_decides_in_some_case() -> None:
     assert [rule.name for rule in TABLE if rule.name not in deciding] == []
 
 
-# Order
-
-
-# Direction
-
-
 # Lists
 
 

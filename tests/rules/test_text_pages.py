@@ -81,9 +81,3 @@ def test_links_to_the_pages_beside_a_text_in_another_design_are_no_list(crawl: C
 def test_a_text_whose_relative_link_leads_ever_deeper_is_dropped(crawl: Crawl) -> None:
     trap = page(f"Trap | {SITE}", f"<article>{paragraphs(words('trap', 100))}</article><a href='x/'>deeper</a>")
     assert [crawl.check("/" + "x/" * depth, trap).passes for depth in range(3)] == [True, False, False]
-
-
-# What the rules for texts compare beside the words
-
-
-# Titles

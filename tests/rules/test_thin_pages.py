@@ -61,6 +61,13 @@ def test_short_pages_that_differ_in_elements_without_text_are_all_kept(crawl: Cr
     assert is_duplicate(crawl.check("/again", notice(extra=difference.format(1) + "<!-- -->")), "http://h/1")
 
 
+@knowing
+@pytest.mark.parametrize("other_answers", [("Yes", "No", "No", "No"), ("Yes", "No", "Yes")])
+def test_a_repeated_line_counts_as_often_as_it_occurs(crawl: Crawl, other_answers: tuple[str, ...]) -> None:
+    for path, answers in (("/1", ("Yes", "No", "Yes", "Yes")), ("/2", other_answers)):
+        assert crawl.check(path, notice(extra=f"<p>{'</p><p>'.join(answers)}</p>")).verdict is Verdict.NEW
+
+
 # The blocks of a page alone
 
 

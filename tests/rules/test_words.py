@@ -108,9 +108,6 @@ def test_a_page_is_unchanged_at_its_next_visit_only_if_it_shows_nothing_new(
     assert verdicts == {template: verdict for template, *_, verdict in visits}
 
 
-# Which page represents which
-
-
 # Titles
 
 

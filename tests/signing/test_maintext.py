@@ -105,6 +105,7 @@ def test_text_that_only_looks_like_attributes_is_not_counted() -> None:
         "<p" + " a=1" * 50_000 + ">",
         " " * 50_000,
         "\0" * 50_000,
+        "<" + "€" * 5_500_000,
     ]:
         check_attributes(markup.encode())
 

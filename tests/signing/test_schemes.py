@@ -242,6 +242,20 @@ def test_excerpts_of_sufficient_length_are_found() -> None:
                 assert scheme.compare(whole, part) is None or hundredths > 75, (seed, hundredths)
 
 
+@pytest.mark.parametrize(("lookup", "least"), [("supershingles", 0.7), ("minima", 0.3), ("mod", 0.0)])
+def test_the_least_resemblance_follows_from_the_lookup_unless_it_is_given(lookup: str, least: float) -> None:
+    raw = prose(2, 200)
+    for threshold, expected in ((0, least), (0.5, 0.5)):
+        scheme = scheme_of(f"shingling lookup={lookup} threshold={threshold}")
+        whole = scheme.sign(text_of(raw))
+        for hundredths in range(5, 100, 5):
+            part = scheme.sign(text_of(excerpt(raw, hundredths)))
+            measured = scheme.measure(part, whole)
+            assert measured is not None
+            agrees = (measured.resemblance or 0) >= expected and (measured.coverage or 0) >= 0.8
+            assert (scheme.compare(part, whole) is not None) == agrees
+
+
 # Names, options, headers
 
 

@@ -121,6 +121,13 @@ def test_a_text_with_too_many_chosen_runs_agrees_with_equal_texts_only(monkeypat
     assert scheme.compare(signature, scheme.sign(text_of(prose(1) + " x"))) is None
 
 
+def test_64_hashes_of_a_long_text_are_looked_up() -> None:
+    scheme = Winnowing()
+    signature = scheme.sign(text_of(prose(1, 200)))
+    assert len(scheme.probes(signature)) == 64 < len(scheme.keys(signature))
+    assert set(scheme.probes(signature)) < set(scheme.keys(signature))
+
+
 # Options
 
 

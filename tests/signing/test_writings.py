@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from crawler_dedup import Config, Deduplicator, SignedPage, Verdict
 from crawler_dedup.permutedtables import distance
 from crawler_dedup.signedpage import PageKind
-from crawler_dedup.signing.characters import simplify_han
+from crawler_dedup.signing.characters import HAN, simplify_han
 from crawler_dedup.signing.features import size_in_letters
 from crawler_dedup.signing.schemes import SimHash
 from crawler_dedup.signing.segmentation import han_cutter
@@ -152,6 +152,13 @@ WRITINGS_OF_CHINESE = ["s2t", "s2tw", "s2hk"]
 
 def test_traditional_characters_become_simplified_ones() -> None:
     assert simplify_han("漢語 龍門陣 裏裡里 頭髮發現 瞭解著名 汉语") == "汉语 龙门阵 里里里 头发发现 了解着名 汉语"
+
+
+def test_only_chinese_characters_are_folded_and_only_to_chinese_characters() -> None:
+    characters = "".join(map(chr, range(0x110000)))
+    changed = [pair for pair in zip(characters, simplify_han(characters), strict=True) if pair[0] != pair[1]]
+    assert len(changed) > 5000
+    assert all(HAN.fullmatch(character) for pair in changed for character in pair)
 
 
 @given(ANYTHING)

@@ -236,6 +236,7 @@ LARGE_ONES = (
 CHARSETS = (
     HostilePage("GBK, labelled", lambda: chinese().encode("gbk"), "new", encoding="gbk"),
     HostilePage("GBK, not labelled", lambda: chinese().encode("gbk"), "new"),
+    HostilePage("24 MB once decoded", _repeated(b"\x80", 8_380_000, "<"), LONG, encoding="cp1252"),
     HostilePage("GBK as UTF-8", lambda: chinese().encode("gbk"), ANY, encoding="utf-8"),
     HostilePage("GBK as Latin-1", lambda: chinese().encode("gbk"), ANY, encoding="latin-1"),
     HostilePage("Big5, labelled", lambda: traditional().encode("big5"), "new", encoding="big5"),

@@ -60,6 +60,12 @@ def test_why_goes_on_without_files_that_cannot_be_read(crawled: Crawled, tmp_pat
     assert "Their texts are not stored" in invoke("why", crawled.url("/printed"), index).stdout
 
 
+def test_judge_shows_stored_pages(crawled: Crawled, tmp_path: Path) -> None:
+    result = invoke("judge", crawled.index, "-o", tmp_path / "judged", typed="n\ny\n")
+    assert LACK in printed_text(result)
+    assert "it needs what a crawl has stored" not in printed_text(result)
+
+
 def test_judge_saves_stored_pages_beside_the_stored_texts_of_kept_ones(tmp_path: Path) -> None:
     settings = {"DEDUP_DROPPED_WARC": "10 MB", "DEDUP_STORE_TEXT": True}
     crawl_pages(tmp_path, {path: PAGES[path] for path in ("/kept", "/printed")}, settings=settings)

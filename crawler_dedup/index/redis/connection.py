@@ -89,7 +89,7 @@ class ServerConnection:
 
     def info(self, section: str) -> dict[str, str]:
         """Return a section of the server's information about itself, as name → value."""
-        text = self.call(b"INFO", section).decode("utf-8", "replace")
+        text = self.run((b"INFO", section))[0].decode("utf-8", "replace")
         return dict(re.findall(r"^(\w+):(.*?)\r?$", text, re.MULTILINE))
 
     def close(self) -> None:

@@ -19,7 +19,6 @@ from crawler_dedup.index.redis.connection import Command, ServerConnection
 from crawler_dedup.index.redis.keys import Cell, Keys, Meta, split_header
 from crawler_dedup.index.redis.runs import is_run_alive
 from crawler_dedup.index.storage import Storage
-from crawler_dedup.signedpage import Count
 
 _AT_ONCE = 1_000
 """Maximum number of cells that are read together."""
@@ -54,7 +53,7 @@ class ServerStorage(Storage):
         self.keys = Keys(connection.address, epoch)
         self._header = header
         self._opened = opened
-        self._last, self._count = (msgspec.json.decode(number or b"0", type=Count) for number in numbers)
+        self._last, self._count = (max(0, msgspec.json.decode(number or b"0", type=int)) for number in numbers)
         self._known: dict[Cell, bytes] = {}  # the cells as they were read
         self._written: dict[Cell, bytes] = {}  # new contents; empty: deleted
         self._added: dict[Cell, bytes] = {}  # what is appended to buckets that are not rewritten
