@@ -348,7 +348,7 @@ class Deduplicator:
             pass  # and with it all that the run has settled
         except IndexUnusable as error:
             logger.warning(
-                "The end of the run could not be recorded: the next crawl may store its last pages a second time (%s)",
+                "The end of the run could not be recorded: the next crawl may store this run's last pages again (%s)",
                 error,
             )
         finally:

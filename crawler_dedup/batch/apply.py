@@ -115,7 +115,7 @@ def apply_decisions(
     write = partial(_try_to_write, clusters=decisions / CLUSTERS, mark=mark, texts=texts, strict=strict)
     results = [*map_in_processes(write, copies, min(jobs, len(copies)), start("writing", len(copies)), chunk_size=1)]
     if problems := [result for result in results if isinstance(result, str)]:
-        raise DedupError("\n".join(["These inputs were not copied, all others were.", *problems]))
+        raise DedupError("\n".join(["These inputs were not copied (any others were):", *problems]))
     done = [
         (copy.source.path, *result) for copy, result in zip(copies, results, strict=True) if not isinstance(result, str)
     ]

@@ -154,8 +154,7 @@ def _find_free_memory(count: int, memory: int) -> int:
     least = needed + max(_LEAST, min(_CHANGES, _CHANGE * count))
     if memory < least:
         raise DedupError(
-            f"At least {format_memory(least)} of memory is needed (pages: {count:,}), but {format_memory(memory)}"
-            " is allowed: allow more with --memory."
+            f"At least {format_memory(least)} of memory is needed (pages: {count:,}): allow more with --memory."
         )
     return memory - needed
 

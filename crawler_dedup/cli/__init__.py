@@ -127,7 +127,7 @@ _SECTIONS = {
     ),
     "Look": (
         LazyCommand("drops", ".drops:drops", "List dropped pages, each with the kept page that it duplicates."),
-        LazyCommand("why", ".why:why", "Explain why a page was kept, dropped or not judged."),
+        LazyCommand("why", ".why:why", "Explain why a page was kept, dropped or left unchecked."),
         LazyCommand("compare", ".compare:compare", "Compare two pages by the rules of the crawl."),
         LazyCommand("groups", ".drops:groups", "List the pages that have the same content."),
         LazyCommand("report", ".report:report", "Write a report of what the filter did, as one HTML file."),

@@ -85,8 +85,8 @@ _READING: Mapping[str, Option] = {
         metavar="SCOPE",
         default="",
         help="Which pages are compared with each other: domain (those of the same registered domain), language (those in the"
-        " same language), global (all), or any other name: the pages are compared only with those of that name.  [default:"
-        " DEDUP_SCOPE; if this is spider, global]",
+        " same language), global (all), or a name of your choice: the pages are compared only with those of that name."
+        "  [default: DEDUP_SCOPE; if this is spider, global]",
     ),
 }
 _FINDING = {
@@ -178,7 +178,7 @@ def sign(
         click.echo(
             f"Left out, because the name shows no format: {quantity(signing.ignored, 'file')} (see --format).", err=True
         )
-    _print_counts("Not signed", signing.unsigned)
+    _print_counts("Of these, not signed", signing.unsigned)
     _print_counts("Skipped", signing.passed_over)
     _print_counts("Cannot be read", signing.bad)
     for reason, detail in signing.details.items():
@@ -227,7 +227,7 @@ def find(
         f"{output}: {quantity(report.pages, 'page')}, {report.kept:,} kept, {report.pages - report.kept:,} left out."
     )
     _print_counts("Left out by rule", report.rules)
-    _print_counts("Not checked", report.unsigned)
+    _print_counts("Kept unchecked", report.unsigned)
 
 
 @click.command()

@@ -46,7 +46,7 @@ _ROWS = {
     "address": "url",
     "title": "title",
     "characters of main text": "chars",
-    "different features": "features",
+    "distinct features": "features",
     "outlinks": "links",
     "signature": "signature",
 }
@@ -64,7 +64,7 @@ _ROWS = {
     "--scope",
     metavar="SCOPE",
     default="",
-    help="With --index: the pages' scope.  [default: DEDUP_SCOPE; for spider, global]",
+    help="With --index: the pages' scope.  [default: DEDUP_SCOPE; if this is spider, global]",
 )
 @click.option("--brief", is_flag=True, help="Do not print the texts.")
 @json_option

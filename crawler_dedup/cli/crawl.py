@@ -25,14 +25,14 @@ if TYPE_CHECKING:
     from scrapy.settings import Settings
 
 OUTCOMES = {
-    "checked": "pages checked",
+    "checked": "pages",
     "kept": "kept",
-    "dropped": "dropped as near-duplicates of kept pages",
-    "marked": "near-duplicates of kept pages, which would be dropped",
-    "unchanged": "seen before, unchanged",
-    "changed": "seen before, changed",
+    "dropped": "dropped: near-duplicates of kept pages",
+    "marked": "would be dropped: near-duplicates of kept pages",
+    "unchanged": 'unchanged since the last visit (DEDUP_REVISIT = "drop" drops them)',
+    "changed": "changed since the last visit",
     "released": "passed, but not handled to the end",
-    "unchecked": "could not be judged, and passed",
+    "unchecked": "passed unchecked",
     "failed": "more answered with an error, or could not be fetched",
 }
 """What may have happened to pages, in words."""
@@ -62,7 +62,7 @@ def demo() -> None:
 @click.argument("urls", metavar="[URL]...", nargs=-1)
 @feed_options
 @click.option("--dry-run", is_flag=True, help="Drop nothing; record what would be dropped (`drops` lists it).")
-@click.option("--max-pages", type=click.IntRange(min=1), metavar="N", help="Stop when N pages are written.")
+@click.option("--max-pages", type=click.IntRange(min=1), metavar="N", help="Stop after N pages have passed the filter.")
 @click.option(
     "--allow",
     multiple=True,
@@ -100,7 +100,7 @@ def crawl(  # noqa: PLR0913, PLR0917  (each is an option of the command)
     The crawl follows links within the hosts of the given URLs, obeys robots.txt, and waits about a second between two
     requests to a host, longer if the host is slow. -o and -O write the url, title, text, language, depth and referer of
     each page that is not dropped to a file. In a Scrapy project, the settings and the index of the project are used; -s
-    sets any setting of Scrapy or of the filter. After a --dry-run, the next crawl without it treats all pages as new.
+    sets any setting of Scrapy or of the filter. The next real crawl treats all pages of a --dry-run as new.
 
     Ctrl-C ends the crawl when the requested pages are handled; a second Ctrl-C stops it at once.
 
@@ -222,7 +222,7 @@ def print_summary(figures: Mapping[str, Any], *, is_usual_index: bool) -> None:
         if figures["items"]:
             console.print(places, soft_wrap=True, highlight=False)
         return
-    labels = OUTCOMES if figures["checked"] > 1 else {**OUTCOMES, "checked": "page checked"}
+    labels = OUTCOMES if figures["checked"] > 1 else {**OUTCOMES, "checked": "page"}
     width = len(f"{max(figures[name] for name in labels):,}")
     for name, label in labels.items():
         if number := figures[name]:

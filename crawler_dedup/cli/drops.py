@@ -66,9 +66,9 @@ def drops(
     """List dropped pages, each with the kept page that it duplicates.
 
     Each line has the time, the event ("drop", or "mark": the page is a duplicate, but passed), the address, the address
-    of the kept page, and the rule that decided, separated by tabs. On a terminal, each takes two lines. INDEX is the
-    directory of the index, or its address on a server; without it, the index of this Scrapy project is used. With
-    --journal, INDEX can be left out also where there is no project.
+    of the kept page, and the rule that decided, separated by tabs. On a terminal, a drop takes two lines. INDEX is the
+    directory of the index, or its address on a server; without it, the index of this project or directory is used. With
+    --journal, INDEX can be left out even where there is no such index.
 
     With --run or --last, all drops of that run are listed. Without them, a page that a dry run (DEDUP_ACTION = "mark")
     has marked is listed only until a later run keeps or drops it.
@@ -142,10 +142,10 @@ def _describe_count(selected: SelectedDrops, size: int | None) -> str:
     runs, earlier = describe_coverage(selected.runs), describe_earlier(selected.earlier_runs)
     if not len(selected.runs):
         selects_runs = selection.run or selection.since
-        return "The journal has no entry of the selected runs or time." if selects_runs else "The journal is empty."
+        return "The journal has no entry of the given run or time." if selects_runs else "The journal is empty."
     if not selected.drops:
-        which = " selected" if selection.host or selection.rule else ""
-        return f"No{which} page was dropped or marked: {runs}.{earlier}"
+        which = " with the given host or rule" if selection.host or selection.rule else ""
+        return f"No page{which} was dropped or marked in {runs}.{earlier}"
     count = describe_drops(selected.drops, selected.marked)
     drawn = f"{min(size, selected.drops):,} of {count}" if size else count
     return f"{drawn} in {runs}.{earlier}"
@@ -211,10 +211,10 @@ def _run_fields(run: RunDrops) -> dict[str, Any]:
 def groups(*, json: bool, options: TargetOptions) -> None:
     """List the pages that have the same content.
 
-    The lines below a page are the addresses of the duplicates that were dropped because of it, also if it is no longer
-    kept. They come from the journal of all runs since a crawl last emptied the index (DEDUP_FRESH). A dropped page that
-    was kept later is left out. INDEX is the directory
-    of the index, or its address on a server; without it, the index of this Scrapy project is used.
+    The lines below a page are the addresses of the duplicates that were dropped because of it, even if that page is no
+    longer kept. They come from the journal of all runs since a crawl last emptied the index (DEDUP_FRESH). A dropped page
+    that was kept later is left out. INDEX is the directory of the index, or its address on a server; without it, the index
+    of this project or directory is used.
 
     \b
     Examples:

@@ -27,7 +27,7 @@ _LEGEND = (
     "found: duplicates called duplicates; missed: duplicates called different;"
     " false: different pages called duplicates, which a crawl loses; apart: different pages called different."
 )
-COUNT_COLUMNS = ("found", "missed", "false", "apart", "precision (95 %)", "recall (95 %)")
+COUNT_COLUMNS = ("found", "missed", "false", "apart", "precision (95 % CI)", "recall (95 % CI)")
 
 
 @click.command()

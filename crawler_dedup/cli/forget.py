@@ -12,7 +12,7 @@ from pathlib import Path
 import click
 
 from crawler_dedup.cli.journals import choose_run, print_damage
-from crawler_dedup.cli.options import json_option, last_option, parse_time, run_option
+from crawler_dedup.cli.options import json_option, parse_time
 from crawler_dedup.cli.project import Target, TargetOptions, target_options
 from crawler_dedup.cli.terminal import print_json, printable, progress_bars, quantity
 from crawler_dedup.index import opening
@@ -42,8 +42,13 @@ RecordTest = Callable[[Record], bool]
     default="",
     help="Pages added to the index before TIME: an age (90d, 2w), or a time in UTC (2026-11-21).",
 )
-@last_option
-@run_option
+@click.option("--last", is_flag=True, help="Pages added to the index by the latest run: the one that began last.")
+@click.option(
+    "--run",
+    metavar="RUN",
+    default="",
+    help="Pages added to the index by this run: its number, as `drops --summary` prints it (00c4f1a2).",
+)
 @click.option(
     "--export",
     type=click.Path(dir_okay=False, path_type=Path),
@@ -60,7 +65,7 @@ def forget(
     new page if it is crawled again. With --url or --export, its duplicates (pages that were dropped or marked because
     of it, according to the journal) are listed, so that you can crawl them again, as with `crawler-dedup crawl --urls
     FILE`; those that were kept later are left out. INDEX is the directory of the index, or its address on a server;
-    without it, the index of this Scrapy project is used.
+    without it, the index of this project or directory is used.
 
     A page that was dropped cannot be forgotten, because it is not in the index. For its address, the command prints which
     kept page it duplicates, and how to let it pass.
@@ -188,7 +193,7 @@ def _print_duplicates(target: Target, duplicates: Collection[str], export: Path 
     elif json:
         return
     elif not duplicates:
-        click.echo("No page was dropped or marked because of these pages.")
+        click.echo("No page was dropped or marked because of forgotten pages.")
     elif export is not None:
         click.echo(f"{were_dropped}. To crawl them again: crawler-dedup crawl --urls {shlex.quote(str(export))}")
     else:

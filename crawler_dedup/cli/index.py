@@ -54,10 +54,10 @@ _WAY_OUT = "The index is damaged. `crawler-dedup index verify --help` says how t
 def stats(index: Location | None, json: bool) -> None:
     """Print the configuration, size and contents of an index.
 
-    INDEX is the directory of the index, or its address on a server; without it, the index of this Scrapy project is
+    INDEX is the directory of the index, or its address on a server; without it, the index of this project or directory is
     used. A crawl compares only pages of the same scope (DEDUP_SCOPE). A run is one crawl, or one use of the index by
-    another program that adds pages. Of scopes and of runs whose pages are kept, the table has only the largest
-    and the latest; --json prints all. `crawler-dedup drops --summary` lists all runs.
+    another program that adds pages. The table has only the largest scopes, and the latest runs whose pages are kept;
+    --json prints all. `crawler-dedup drops --summary` lists all runs.
 
     \b
     Examples:
@@ -132,7 +132,7 @@ def _table(fields: Mapping[str, Any], scopes: Sequence[tuple[str, int]], runs: S
 def verify(index: Location | None, json: bool) -> None:
     """Check an index for damage. Nothing is changed.
 
-    INDEX is the directory of the index; without it, the index of this Scrapy project is used. All entries are checked
+    INDEX is the directory of the index; without it, the index of this project or directory is used. All entries are checked
     against each other, which may take a while. To replace a damaged index, export it, and import the file into a new
     directory: the export contains everything that can be read.
 
@@ -192,8 +192,8 @@ def _filing_of(spec: Mapping[str, str]) -> Lookup:
 def compact(index: Location | None) -> None:
     """Rewrite an index without its free space.
 
-    INDEX is the directory of the index; without it, the index of this Scrapy project is used. No other process may have the
-    index open. If the command is interrupted, the index stays as it was.
+    INDEX is the directory of the index; without it, the index of this project or directory is used. No other process may
+    have the index open. If the command is interrupted, the index stays as it was.
 
     \b
     Examples:
@@ -221,9 +221,9 @@ def export_(file: Path, index: Location | None) -> None:
     """Write an index to one portable file.
 
     FILE is the file to write, which `crawler-dedup index import` reads on any machine. INDEX is the directory of the
-    index, or its address on a server; without it, the index of this Scrapy project is used. Records that cannot be read
-    are left out, and their number is printed: a damaged index is replaced by exporting it and importing the file into a
-    new directory. If the command is interrupted, no file is written.
+    index, or its address on a server; without it, the index of this project or directory is used. Records that cannot be
+    read are left out, and their number is printed: a damaged index is replaced by exporting it and importing the file into
+    a new directory. If the command is interrupted, no file is written.
 
     \b
     Examples:
@@ -251,7 +251,7 @@ def import_(file: Path, index: Location | None) -> None:
     """Merge an exported index into an index.
 
     FILE was written by `crawler-dedup index export`. INDEX is the directory of the index, or its address on a server; it is
-    created if it does not exist. Without INDEX, the index of this Scrapy project is used. Pages that are in the index
+    created if it does not exist. Without INDEX, the index of this project or directory is used. Pages that are in the index
     already stay as they are. A damaged file changes nothing. If the command is interrupted, the pages that were imported by
     then stay in the index, and a second call imports the rest.
 

@@ -65,7 +65,7 @@ drop_options = gather_options(
         "--rule",
         metavar="NAME",
         default="",
-        help="Only drops by this rule: alike, same bytes or too many variants of a list.",
+        help="Only drops by this rule: 'alike', 'same bytes' or 'too many variants of a list'.",
     ),
 )
 """Decorator that gives a command the options that select drops: the argument ``wanted``, :class:`WantedDrops`."""
@@ -86,8 +86,8 @@ def choose_run(run: str, last: bool, find_runs: Callable[[], RunPeriods]) -> str
     if latest := find_runs().latest:
         return latest
     raise DedupError(
-        "No journal says which run is the latest. Choose a run of the index with --run; `crawler-dedup index stats` lists"
-        " them."
+        "No journal says which run is the latest. Choose with --run a run whose pages are kept; `crawler-dedup index stats`"
+        " lists these."
     )
 
 

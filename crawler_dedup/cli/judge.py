@@ -60,11 +60,11 @@ def judge(
     The drops are drawn from those that `crawler-dedup drops` lists with the same options. The precision is the share of
     drops that are right, printed with its 95 % confidence interval. A drop that you have judged is not shown again. Your
     answers change nothing in the index. INDEX is the directory of the index, or its address on a server; without it, the
-    index of this Scrapy project is used.
+    index of this project or directory is used.
 
-    The answers are saved with both pages if the crawl has stored these (DEDUP_STORE_TEXT = True), or with --fetch. With
-    --fetch, the missing pages of earlier answers are fetched, too. `crawler-dedup evaluate` uses only answers with both
-    pages; the precision is computed from all answers.
+    The answers are saved together with both pages if these are stored (DEDUP_STORE_TEXT = True, DEDUP_DROPPED_WARC), or if
+    you give --fetch. With --fetch, the missing pages of earlier answers are fetched, too. `crawler-dedup evaluate` uses only
+    answers with both pages; the precision is computed from all answers.
 
     \b
     Examples:
@@ -114,7 +114,8 @@ def _ask_about(drops: Sequence[Drop], review: Review, selection: Selection, *, f
                 )
             precision = review.answers.precision(selection)
             click.echo(
-                f"Precision so far (95 %): {format_share(precision)}, from {quantity(precision.total, 'answer')}."
+                f"Precision so far, with its 95 % confidence interval: {format_share(precision)},"
+                f" from {quantity(precision.total, 'answer')}."
             )
 
 
@@ -169,7 +170,9 @@ def _print_answers(answers: Answers) -> None:
 def _ask() -> str:
     try:
         return Prompt.ask(
-            "May a crawl drop it? (y)es, (n)o, (s)kip, (q)uit", choices=["y", "n", "s", "q"], show_choices=False
+            "May a crawl drop the first page? (y)es, (n)o, (s)kip, (q)uit",
+            choices=["y", "n", "s", "q"],
+            show_choices=False,
         )
     except EOFError:
         return "q"
@@ -188,7 +191,7 @@ def review(port: int, folder: Path | None, options: TargetOptions) -> None:
     drops, the most doubtful first, and shows each beside the kept page that it duplicates. Buttons do what `judge`,
     `restore`, `separate` and `keep` do. The texts are those that the crawl has stored (DEDUP_STORE_TEXT,
     DEDUP_DROPPED_WARC), or are fetched when you ask for them. INDEX is the directory of the index, or its address on a
-    server; without it, the index of this Scrapy project is used. The command needs Starlette:
+    server; without it, the index of this project or directory is used. The command needs Starlette:
     pip install "crawler-dedup[review]".
 
     \b

@@ -194,7 +194,7 @@ def settings_reference() -> str:
     parts = [
         "# Settings\n",
         "All settings are read once when the crawl starts. If a value is not allowed or a `DEDUP_*` name is unknown, the",
-        "crawl does not start: one line of the log says why, and the exit status is 1.",
+        "crawl does not start: one line says why, and the exit status is not 0.",
         "In Python they are keyword arguments of `crawler_dedup.Config` (`DEDUP_MAX_DISTANCE` is `max_distance`).",
     ]
     for setting in fields(Config):

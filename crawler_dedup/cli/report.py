@@ -32,9 +32,9 @@ def report(output: Path, last: bool, run: str, options: TargetOptions) -> None:
     """Write a report of what the filter did, as one HTML file.
 
     The report has totals, hosts, rules, the largest groups of duplicates, and how near decisions came to the thresholds. It
-    adds up and lists all runs since a crawl last emptied the index (DEDUP_FRESH); with --last or --run, it is about one.
+    adds up and lists all runs since a crawl last emptied the index (DEDUP_FRESH); with --last or --run, it covers one.
     It needs no network and no other file. Its figures come from the index and its journal, the record of drops. INDEX is
-    the directory of the index, or its address on a server; without it, the index of this Scrapy project is used. The
+    the directory of the index, or its address on a server; without it, the index of this project or directory is used. The
     command needs Jinja: pip install "crawler-dedup[report]".
 
     \b

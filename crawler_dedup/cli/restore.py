@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 
 _index_option = click.option(
-    "--index", type=IndexType(), help="Directory or address of the index.  [default: that of this Scrapy project]"
+    "--index", type=IndexType(), help="Directory or address of the index.  [default: that of this project or directory]"
 )
 
 
@@ -55,7 +55,7 @@ _index_option = click.option(
     "--now",
     "spider",
     metavar="SPIDER",
-    help="Crawl only the restored pages, at once, with SPIDER; also those of earlier calls that it has not fetched yet.",
+    help="Crawl the restored pages now with SPIDER, and nothing else; also those of earlier calls that it has not fetched.",
 )
 @click.option("--follow", is_flag=True, help="With --now: follow the links of these pages, too.")
 @feed_options
@@ -201,7 +201,8 @@ def _prepare_crawl(name: str, options: Sequence[str], feeds: Feeds, *, follows: 
     try:
         spider = CrawlerRunner(settings).spider_loader.load(name)
     except KeyError:
-        raise click.BadParameter(f"There is no spider {name!r} in this project.") from None
+        hint = "in a Scrapy project, `scrapy list` lists the spiders."
+        raise click.BadParameter(f"There is no spider {name!r} here; {hint}") from None
     feeds.add_to(settings)
     if not stores_items(spider, settings):
         raise click.UsageError(
@@ -275,8 +276,8 @@ def separate(urls: Sequence[str], index: Location | None, settings: Sequence[str
 def overrides(index: Location | None, *, json: bool) -> None:
     """List the overrides: what `keep`, `separate` and `restore` have set.
 
-    INDEX is the directory of the index, or its address on a server; without it, the index of this Scrapy project is used.
-    The addresses in DEDUP_NEVER_DROP are not listed.
+    INDEX is the directory of the index, or its address on a server; without it, the index of this project or directory is
+    used. The addresses in DEDUP_NEVER_DROP are not listed.
 
     \b
     Examples:

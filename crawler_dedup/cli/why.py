@@ -46,12 +46,12 @@ _LISTED = 10
 @json_option
 @target_options
 def why(url: str, json: bool, options: TargetOptions) -> None:
-    """Explain why a page was kept, dropped or not judged.
+    """Explain why a page was kept, dropped or left unchecked.
 
     URL is the address of the page as the crawl knew it (after redirections). The command says when the decision was
     made, in which run, by which rule, and because of which other page, and shows where both differ, if their texts are
     stored. Decisions of earlier runs follow. INDEX is the directory of the index, or its address on a server; without
-    it, the index of this Scrapy project is used.
+    it, the index of this project or directory is used.
 
     Exit status 0: the page is known. 1: it is not. 2: index or journal cannot be read.
 
@@ -141,8 +141,8 @@ def _record_fields(record: Record | None) -> dict[str, Any] | None:
 def _print_unknown(history: AddressHistory, *, json: bool) -> None:
     click.echo(
         f"{printable(history.url)} is not kept, and no journal names it. It was never fetched, it redirected to another"
-        " address, its response was no HTML page with status 200, or it was kept and removed: by DEDUP_EXPIRE_DAYS, with the"
-        " whole index, or because its crawl was killed.",
+        " address, its response was no HTML page with status 200, or it was kept, but removed since: it expired"
+        " (DEDUP_EXPIRE_DAYS), the index was emptied, or its crawl was killed.",
         err=json,
     )
     for url in history.similar:
@@ -189,7 +189,7 @@ def _outcome(entry: Entry) -> str:  # noqa: PLR0911  (one return an event)
     match entry.event:
         case "unchecked":
             alike = f" It is similar to {kept}." if kept else ""
-            return f"{url} could not be judged, and passed: {printable(entry.reason)}.{alike}"
+            return f"{url} passed unchecked: {printable(entry.reason)}.{alike}"
         case "skipped":
             return f"{url} was not compared, and passed: {printable(entry.reason)}."
         case "released":
@@ -268,7 +268,8 @@ def _print_difference(page: PageHistory, last: Entry, config: Config, target: Ta
 def _print_similar(page: PageHistory, history: AddressHistory, scope: str, target: Target) -> None:
     """Print which other kept page is most similar to a kept page, and the command that compares them."""
     if page.similar:
-        click.echo(f"The most similar kept page is {printable(page.similar)}.")
+        apart = " (apart from separated pages)" * bool(history.overrides)
+        click.echo(f"The most similar kept page{apart} is {printable(page.similar)}.")
         command = _comparing(history.url, page.similar, scope, target)
         click.echo(f"{command} shows what each page has that the other lacks.")
     elif not history.overrides:  # with one, the page is perhaps not compared

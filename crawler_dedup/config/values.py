@@ -78,7 +78,7 @@ Server = Annotated[str, read_server, Meta(title="an address (redis://, rediss://
 Prefixes = Annotated[
     tuple[str, ...],
     read_prefixes,
-    Meta(title="a list of addresses (http:// or https://) that end with a slash; after -s with commas between"),
+    Meta(title="a list of addresses (http:// or https://) that end with a slash; after -s separated by commas"),
 ]
 Size = Annotated[int, read_size, Meta(le=1 << 50, title='a size such as "1 GB", at least "1 MB"; or 0')]
 JournalPath = Annotated[

@@ -91,7 +91,7 @@ class Checker:
         self._monitor.log_throttled(
             reason if isinstance(error, NotSigned) else name,  # for a reason, the decision is not logged again
             logging.WARNING,
-            "<%d %s> could not be judged, and passes: %s%s%s",
+            "<%d %s> passes unchecked: %s%s%s",
             response.status,
             decision.url,
             "" if isinstance(error, NotSigned) else f"{name}: ",

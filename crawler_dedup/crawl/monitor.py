@@ -162,7 +162,7 @@ class Monitor:
         if decision.reason:
             self.count(f"unchecked/{decision.reason.replace(' ', '_')}" if is_unchecked else "overrides")
         if decision.reason not in ("", "error"):
-            what = "could not be judged, and passed" if is_unchecked else "passed"
+            what = "passed unchecked" if is_unchecked else "passed"
             why = f"{decision.reason} {decision.duplicate_of}".rstrip()
             kind = decision.reason if is_unchecked else "override"
             self.log_throttled(kind, logging.INFO, "%s %s: %s", decision.url, what, why)
@@ -282,25 +282,24 @@ class Monitor:
         then, before = self._last_summary
         self._last_summary = now, _ = time.monotonic(), checked
         pace = 60 * (checked - before) / max(0.001, now - then)
-        noun = "page" if checked == 1 else "pages"
         released = self._crawler.stats.get_value("dedup/handled/released", 0)
         kept = max(0, counts["kept"] - released)
-        parts = [f"checked {checked} {noun} (at {pace:.0f} pages/min), kept {kept}"]
+        parts = [f"pages {checked} (at {pace:.0f} pages/min), kept {kept}"]
         usual = "marked" if self._config.is_dry else "dropped"
         parts += [
-            f"{name} {counts[name]} ({100 * counts[name] / max(1, checked):.1f} %)"
+            f"duplicates {name} {counts[name]} ({100 * counts[name] / max(1, checked):.1f} %)"
             for name in ("dropped", "marked")
             if counts[name] or name == usual
         ]
         dropped = self._crawler.stats.get_value("dedup/unchanged_dropped", 0)
-        parts.append(f"unchanged {counts['unchanged']}" + f" ({dropped} dropped)" * bool(dropped))
+        parts.append(f"unchanged {counts['unchanged']}" + f" (of which {dropped} dropped)" * bool(dropped))
         parts += [f"changed {counts['changed']}", f"unchecked {counts['unchecked']}"]
         if released:
             parts.append(f"not handled to the end {released}")
         self.log(
             logging.INFO,
             "Near-duplicate filter: %s; %s; pages waited for a worker %.2f s on average, %.2f s at most;"
-            " undecided pages: %d",
+            " pages in progress: %d",
             ", ".join(parts),
             size,
             self._signing_waits / max(1, self._signed),

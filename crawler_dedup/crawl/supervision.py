@@ -22,7 +22,7 @@ NOT_IN_TIME = "not signed within DEDUP_TIMEOUT"
 DIED = "its worker process ended"
 PAUSED = "worker processes end too often"
 ENDED = "the worker processes were ended"
-TRIED_AGAIN, UNCHECKED = "tried again", "could not be judged, and passes"
+TRIED_AGAIN, UNCHECKED = "tried again", "passes unchecked"
 """What happens with a page of a process that has died."""
 
 STOPPED_SECONDS = 15.0

@@ -212,7 +212,7 @@ class Workers:
         except (DedupError, TimeoutError) as error:
             reason = str(error) or "no answer in time"
             message = (
-                "The end of the run could not be recorded: the next crawl may store its last pages a second time (%s)"
+                "The end of the run could not be recorded: the next crawl may store this run's last pages again (%s)"
             )
             self.monitor.log(logging.WARNING, message, reason)
         finally:

@@ -58,7 +58,7 @@ class PairSites:
         return Pair(new, trim(kept), signer.config, signer.scheme, self.new, self.kept)
 
 
-_KNOWN_NOW = "The rules used what the index knows about the sites now."
+_KNOWN_NOW = "The rules used what the index now knows about the sites."
 _AS_THEN = "The rules used what was known about the sites at the time of the decision."
 
 

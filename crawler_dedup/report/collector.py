@@ -56,7 +56,7 @@ def collect(pages: Index, journals: Journals, table: JournalTable, run: str = ""
     index = IndexInfo(pages.name, pages.header.spec, pages.header.libraries, pages.stored_bytes)
     report = _Collector(table, run).collect(index, journals)
     if run and not report.run_count:
-        raise DedupError(f"There is no run {run}; `crawler-dedup index stats` lists the runs of the index.")
+        raise DedupError(f"There is no run {run}; `crawler-dedup drops --summary` lists the runs.")
     return report
 
 

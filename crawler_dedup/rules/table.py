@@ -55,7 +55,7 @@ def _describe_bytes(pair: Pair) -> str:
 
 def _describe_signatures(pair: Pair) -> str:
     if pair.are_thin:
-        return "thin pages have none"
+        return "not asked about thin pages"
     if not pair.are_texts:
         return "a text and a thin page are not compared"
     if pair.agreement is None:

@@ -278,7 +278,7 @@ def _summarise(stats: Mapping[str, int]) -> Text:
         "kept": count("kept"),
         "seen twice": count("changed", "unchanged"),
         "too short to judge": short,
-        "not judged for another reason": count("unchecked") - short,
+        "unchecked for another reason": count("unchecked") - short,
     }
     listed = ", ".join(f"{number} {label}" for label, number in parts.items() if number)
     return Text.assemble(

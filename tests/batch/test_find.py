@@ -266,7 +266,7 @@ def test_a_search_that_is_killed_leaves_no_file_of_its_own(tmp_path: Path) -> No
 
 def test_too_little_memory_is_refused_before_any_work(tmp_path: Path) -> None:
     sign([write_pages(tmp_path / "pages.jsonl", [Page("http://h/", article("x"))])], tmp_path / "signed")
-    with pytest.raises(DedupError, match=r"At least 283M of memory is needed \(pages: 1\), but 100M is allowed"):
+    with pytest.raises(DedupError, match=r"At least 283M of memory is needed \(pages: 1\): allow more"):
         find(tmp_path / "signed", tmp_path / "decisions", memory=100 << 20)
 
 

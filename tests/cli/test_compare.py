@@ -268,7 +268,7 @@ def test_a_decision_is_repeated_with_what_was_known_then(index: Path) -> None:
 def test_pages_without_a_decision_are_compared_with_what_is_known_now(index: Path) -> None:
     change_journal(index, url="http://a.org/elsewhere")
     output = repeat(index, "--scope", "site", status=1)
-    assert "used what the index knows about the sites now." in output
+    assert "used what the index now knows about the sites." in output
     assert output.endswith("different: other titles")
     assert (find(index).new.number, find(index).kept.number) == (32, 32)
 

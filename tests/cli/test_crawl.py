@@ -35,7 +35,7 @@ SETTINGS = {
 }
 QUICK = [word for name, value in SETTINGS.items() for word in ("-s", f"{name}={value}")]
 CRAWL = [PROGRAM, "crawl", *QUICK]
-DRY_RUN = "near-duplicates of kept pages, which would be dropped"
+DRY_RUN = "would be dropped: near-duplicates of kept pages"
 PATHS = ["/", "/one", "/copy", "/two"]
 
 
@@ -85,13 +85,13 @@ def test_a_dry_run_drops_nothing_and_the_proposed_commands_show_what_the_next_cr
 ) -> None:
     done = crawl(tmp_path, f"{site.url}/", "--dry-run", "-o", "pages.jsonl")
     assert sorted(paths(tmp_path / "pages.jsonl")) == sorted(PATHS)
-    assert counts(done) == {"pages checked": 4, "kept": 3, DRY_RUN: 1}
+    assert counts(done) == {"pages": 4, "kept": 3, DRY_RUN: 1}
     assert "4 pages written to pages.jsonl. Index and journal: .scrapy/dedup" in done.stdout
     assert proposed(done) == [["drops", "--last"], ["report", "--last"]]
     assert f"{site.url}/copy" in command(tmp_path, *proposed(done)[0]).stdout
     done = crawl(tmp_path, f"{site.url}/", "-O", "pages.jsonl")
     assert sorted(paths(tmp_path / "pages.jsonl")) == ["/", "/one", "/two"]
-    assert counts(done) == {"pages checked": 4, "dropped as near-duplicates of kept pages": 1, "kept": 3}
+    assert counts(done) == {"pages": 4, "dropped: near-duplicates of kept pages": 1, "kept": 3}
     items = [json.loads(line) for line in (tmp_path / "pages.jsonl").read_text(encoding="utf-8").splitlines()]
     (item,) = (item for item in items if item["url"] == f"{site.url}/one")
     assert list(item) == ["url", "title", "text", "language", "depth", "referer"]
@@ -169,7 +169,7 @@ def test_in_a_project_its_index_and_settings_are_used_with_the_filter(tmp_path: 
     project(tmp_path, site, "USER_AGENT = 'project of ours'\nDEDUP_JOURNAL = ''\nROBOTSTXT_OBEY = False\n")
     (tmp_path / "folder").mkdir()
     done = crawl(tmp_path / "folder", f"{site.url}/")
-    assert counts(done)["dropped as near-duplicates of kept pages"] == 1
+    assert counts(done)["dropped: near-duplicates of kept pages"] == 1
     assert (index_of(tmp_path) / "data.mdb").exists()
     assert not list(index_of(tmp_path).glob("journal*"))
     assert list((tmp_path / "folder").iterdir()) == []
@@ -196,7 +196,7 @@ def test_a_crawl_without_a_project_is_polite(tmp_path: Path, site: Site) -> None
 def test_a_password_is_sent_to_its_host_and_never_printed(tmp_path: Path, site: Site, password: str) -> None:
     settings = {"HTTPAUTH_USER": "user", "HTTPAUTH_PASS": password, "HTTPAUTH_DOMAIN": site.host, "LOG_LEVEL": "DEBUG"}
     done = crawl(tmp_path, f"{site.url}/", *(word for item in settings.items() for word in ("-s", "=".join(item))))
-    assert counts(done)["pages checked"] == 4
+    assert counts(done)["pages"] == 4
     assert {b64decode(sent.removeprefix("Basic ")).decode() for sent in site.authorizations} == {f"user:{password}"}
     assert f"'HTTPAUTH_DOMAIN': '{site.host}'" in done.stderr
     assert "sesame" not in done.stdout + done.stderr
@@ -225,7 +225,7 @@ def test_an_at_sign_in_a_path_or_in_a_query_is_not_a_password(tmp_path: Path, si
 def test_only_a_start_address_that_fails_is_an_error(tmp_path: Path, site: Site) -> None:
     site.pages["/"] = html(article("front", links=["/one", "/missing"]))
     done = crawl(tmp_path, f"{site.url}/", "-o", "pages.jsonl")
-    assert counts(done) == {"pages checked": 2, "kept": 2, "more answered with an error, or could not be fetched": 1}
+    assert counts(done) == {"pages": 2, "kept": 2, "more answered with an error, or could not be fetched": 1}
     done = crawl(tmp_path, f"{site.url}/missing", f"{site.url}/two", "-o", "pages.jsonl", status=2)
     assert f"ERROR: {site.url}/missing could not be crawled: its server answers 404 Not Found\n" in done.stderr
     assert paths(tmp_path / "pages.jsonl")[-1] == "/two"

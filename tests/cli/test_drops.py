@@ -81,7 +81,7 @@ def test_pages_of_a_dry_run_are_never_called_drops(tmp_path: Path) -> None:
     assert invoke("judge", tmp_path / "index", typed="q\n").stderr.startswith("6 marked pages in run ")
     write(tmp_path / "index" / SECOND, [run_started(0xABC, "site", is_dry=True)])
     empty = invoke("drops", tmp_path / "index", "--summary", "--run", "abc").stdout
-    assert "No page was dropped or marked: run 00000abc" in empty
+    assert "No page was dropped or marked in run 00000abc" in empty
     assert "dry run" in empty
 
 
@@ -155,7 +155,7 @@ def test_drops_that_meet_all_options_are_listed(mixed: Path) -> None:
         result = invoke("drops", mixed, *options)
         assert "".join(url[-1] for url in urls(result)) == numbers
         if not numbers:
-            assert result.stderr.startswith("No selected page was dropped or marked: ")
+            assert result.stderr.startswith("No page with the given host or rule was dropped or marked in ")
 
 
 def test_an_invalid_value_is_reported_in_a_sentence(dropped: Path) -> None:
@@ -239,7 +239,7 @@ def test_the_latest_run_can_be_selected_and_may_have_dropped_nothing(runs: Path)
     for options in ((), ("--json",)):
         result = invoke("drops", runs, "--last", *options)
         assert result.stdout == ""
-        assert result.stderr == "No page was dropped or marked: run 0000000c, 2026-11-22 09:12 UTC.\n"
+        assert result.stderr == "No page was dropped or marked in run 0000000c, 2026-11-22 09:12 UTC.\n"
     (runs / SECOND).unlink()
     assert urls(invoke("drops", runs, "--last")) == ["http://b.org/copy"]
     (runs / FIRST).write_bytes(b"")

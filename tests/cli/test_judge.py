@@ -31,7 +31,9 @@ def answers(folder: Path) -> dict[str, int]:
 
 def precision_line(right: int, answered: int) -> str:
     share = format_share(Share(right, answered))
-    return f"Precision so far (95 %): {share}, from {answered} answer{'s' * (answered != 1)}."
+    return (
+        f"Precision so far, with its 95 % confidence interval: {share}, from {answered} answer{'s' * (answered != 1)}."
+    )
 
 
 def test_answers_are_recorded_and_their_precision_is_printed_with_its_interval(dropped: Path) -> None:

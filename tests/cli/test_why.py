@@ -84,7 +84,7 @@ def test_dropped_kept_and_unchecked_pages_are_reported_with_what_is_known_of_the
     assert printed[0] == f"{KEPT} is kept: “Article 1”"
     assert f"{KEPT} has 2 duplicates:" in printed
     assert [line.split()[0] for line in printed if "(rule" in line] == [COPY, SECOND_COPY]
-    assert lines(why(SHORT, index))[0] == f"{SHORT} could not be judged, and passed: too little text."
+    assert lines(why(SHORT, index))[0] == f"{SHORT} passed unchecked: too little text."
 
 
 def test_later_lines_of_the_journal_are_reported_too(index: Path) -> None:
@@ -96,7 +96,7 @@ def test_later_lines_of_the_journal_are_reported_too(index: Path) -> None:
     check_pages(index, {KEPT: PAGES[KEPT]}, journal=SECOND)
     days = [replace(entry, time=f"2099-12-{day:02}T00:00:00.000Z") for day in range(1, 32)]
     write(index / SECOND, [waited, replace(entry, event="unchanged_dropped", url=KEPT, duplicate_of=""), *days])
-    sentence = f"could not be judged, and passed: a similar page is still being handled. It is similar to {KEPT}."
+    sentence = f"passed unchecked: a similar page is still being handled. It is similar to {KEPT}."
     assert lines(why("http://a.org/waited", index))[0] == f"http://a.org/waited {sentence}"
     printed = lines(why(KEPT, index))
     assert printed[0] == f"{KEPT} is kept: “Article 1”"
@@ -185,7 +185,7 @@ def test_an_unchecked_page_that_a_dry_run_has_kept_is_reported_with_both(tmp_pat
     (index / SECOND).unlink()
     write(index / SECOND, [replace(entry, time="2099-01-01T00:00:00.000Z")])
     printed = lines(why(KEPT, index))
-    assert printed[0] == f"{KEPT} could not be judged, and passed: too little text."
+    assert printed[0] == f"{KEPT} passed unchecked: too little text."
     assert any(line.startswith(f"{KEPT} was kept in a dry run on ") and ", and not since" in line for line in printed)
     (page,) = json_lines("why", KEPT, index, "--json")
     assert page["kept"]["dry_run"] is True

@@ -161,7 +161,7 @@ def test_a_page_waits_for_the_outcome_of_an_alike_one(tmp_path: Path, reactor: b
     assert decision["reason"] == "a similar page is still being handled"
     assert decision["duplicate_of"] == crawl.item("/open")["url"]
     assert crawl.counts("unchecked/") == {"a_similar_page_is_still_being_handled": 2}
-    (line,) = crawl.lines("INFO", f"{decision['url']} could not be judged, and passed")
+    (line,) = crawl.lines("INFO", f"{decision['url']} passed unchecked")
     assert decision["duplicate_of"] in line
 
 

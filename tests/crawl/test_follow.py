@@ -222,5 +222,5 @@ def test_the_links_of_unchanged_pages_are_followed_on_the_second_day(tmp_path: P
             crawls.append(run_script(tmp_path, WALK, changed, site=site.url, paths=["/"]))
     assert [sorted(crawl.paths()) for crawl in crawls[1:]] == [[], ["/4", "/5"]]
     assert crawls[2].counts()["unchanged_dropped"] == crawls[2].counts()["items_discarded"] == 6
-    (summary,) = crawls[1].lines("INFO", "Near-duplicate filter: checked")
-    assert "dropped 0 (0.0 %), unchanged 1 (1 dropped), changed 0, unchecked 0;" in summary
+    (summary,) = crawls[1].lines("INFO", "Near-duplicate filter: pages ")
+    assert "duplicates dropped 0 (0.0 %), unchanged 1 (of which 1 dropped), changed 0, unchecked 0;" in summary

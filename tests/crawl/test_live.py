@@ -28,7 +28,7 @@ PAGES: dict[str, Page] = {
 
 
 def summaries(done: Crawl) -> list[str]:
-    return [line.partition("Near-duplicate filter: ")[2] for line in done.lines("INFO", "filter: checked")]
+    return [line.partition("Near-duplicate filter: ")[2] for line in done.lines("INFO", "filter: pages ")]
 
 
 def test_the_summary_at_the_end_counts_pages_and_hosts_and_gives_the_size_of_the_index(tmp_path: Path) -> None:
@@ -38,9 +38,9 @@ def test_the_summary_at_the_end_counts_pages_and_hosts_and_gives_the_size_of_the
         done = run_script(tmp_path, WALK, {"LOGSTATS_INTERVAL": 0}, site=site.url, paths=list(pages), meta=meta)
     (line,) = summaries(done)
     assert re.fullmatch(
-        r"checked 5 pages \(at [1-9]\d* pages/min\), kept 2, dropped 1 \(20\.0 %\), marked 1 \(20\.0 %\), unchanged 0,"
-        r" changed 0, unchecked 1; index of 2 pages, [\d.]+ kB; pages waited for a worker \d\.\d\d s on average, \d\.\d\d s"
-        r" at most; undecided pages: 0",
+        r"pages 5 \(at [1-9]\d* pages/min\), kept 2, duplicates dropped 1 \(20\.0 %\), duplicates marked 1 \(20\.0 %\),"
+        r" unchanged 0, changed 0, unchecked 1; index of 2 pages, [\d.]+ kB; pages waited for a worker \d\.\d\d s"
+        r" on average, \d\.\d\d s at most; pages in progress: 0",
         line,
     )
     for counted in ("dropped", "marked"):
@@ -69,11 +69,11 @@ def test_a_summary_is_logged_regularly_during_a_crawl_and_counts_pages_that_wait
 ) -> None:
     done = crawl_pages(tmp_path, PAGES, WAITING, paths=["/first", "/copy"])
     *lines, last = summaries(done)
-    waiting = [line for line in lines if line.endswith("; undecided pages: 1")]
+    waiting = [line for line in lines if line.endswith("; pages in progress: 1")]
     assert len(waiting) >= 2
-    assert all(line.startswith("checked 1 page (at ") for line in waiting)
-    assert waiting[-1].startswith("checked 1 page (at 0 pages/min)"), "none since the line before"
-    assert (last.startswith("checked 2 pages "), last.endswith("; undecided pages: 0")) == (True, True)
+    assert all(line.startswith("pages 1 (at ") for line in waiting)
+    assert waiting[-1].startswith("pages 1 (at 0 pages/min)"), "none since the line before"
+    assert (last.startswith("pages 2 "), last.endswith("; pages in progress: 0")) == (True, True)
     assert done.counts()["dropped"] == 1
 
 

@@ -57,5 +57,5 @@ def test_without_the_dictionary_chinese_pages_pass_unchecked(tmp_path: Path) -> 
     )
     assert crawl.verdicts() == dict.fromkeys(ENGLISH, "new") | dict.fromkeys(CHINESE, "unchecked")
     assert crawl.counts("error/") == {"FileNotFoundError": len(CHINESE)}
-    (line,) = crawl.lines("WARNING", "could not be judged, and passes")
-    assert "/zh/0> could not be judged, and passes: FileNotFoundError:" in line
+    (line,) = crawl.lines("WARNING", "passes unchecked")
+    assert "/zh/0> passes unchecked: FileNotFoundError:" in line

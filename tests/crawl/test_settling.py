@@ -239,9 +239,9 @@ def test_a_later_run_drops_only_pages_alike_to_those_whose_outcome_settles_them(
     counts = handled[mode].crawl.counts("handled/")
     assert counts["settled"] == len(settled | by_hand) + 1 + (mode == "item")  # some of these are released later
     assert counts["released"] == (0 if mode == "manual" else len(OUTCOMES) - len(settled)) + 4
-    *_, summary = handled[mode].crawl.lines("INFO", "filter: checked")
+    *_, summary = handled[mode].crawl.lines("INFO", "filter: pages ")
     kept = handled[mode].crawl.counts()["kept"] - counts["released"]
-    assert f" kept {kept}, dropped " in summary
+    assert f" kept {kept}, duplicates dropped " in summary
     assert f", not handled to the end {counts['released']};" in summary
 
 

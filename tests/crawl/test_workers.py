@@ -114,8 +114,8 @@ async def test_a_page_that_ends_its_worker_is_tried_twice(workers: Workers, log:
     assert causes == [
         f"The worker  {cause}; pages that it had: {URL}{what}{outcome}"
         for what, cause, outcomes in (
-            ("crash", "was ended by SIGSEGV", ("", f" (could not be judged, and passes), {URL}")),
-            ("exit", "has ended with exit status 3", ("", f" (could not be judged, and passes), {URL}")),
+            ("crash", "was ended by SIGSEGV", ("", f" (passes unchecked), {URL}")),
+            ("exit", "has ended with exit status 3", ("", f" (passes unchecked), {URL}")),
         )
         for outcome in outcomes
     ]
@@ -123,7 +123,7 @@ async def test_a_page_that_ends_its_worker_is_tried_twice(workers: Workers, log:
 
 def test_the_line_about_a_death_names_the_process_how_it_ended_and_the_first_page_of_each_outcome() -> None:
     pages = [(f"http://h/{number}", UNCHECKED if number == 2 else TRIED_AGAIN) for number in range(4)]
-    named = "http://h/0 and 2 more (tried again), http://h/2 (could not be judged, and passes)"
+    named = "http://h/0 and 2 more (tried again), http://h/2 (passes unchecked)"
     for status, cause in (
         (0, "has ended with exit status 0"),
         (

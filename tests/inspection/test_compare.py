@@ -133,7 +133,7 @@ def test_a_row_shows_what_it_measured() -> None:
         ({}, "not covered", {"blocks": block(1, Trait.MAIN)}, "the kept page lacks 1 block"),
         ({}, "other links", {}, "no list, one host, the same links"),
         ({}, "other links", {"link_chars": 3_000, "url": "http://b.org/"}, "a list, two hosts, the same links"),
-        (whole, "signatures far apart", {"signature": 1}, "thin pages have none"),
+        (whole, "signatures far apart", {"signature": 1}, "not asked about thin pages"),
         (whole, "other titles", {"title": "Another"}, "other titles"),
         (whole, "nothing of its own", {}, "120 letters of its own"),
         (whole, "not covered", thin(*map(block, range(1, 5))), "the kept page lacks 2 blocks"),

@@ -100,13 +100,13 @@ class Trouble:
         """Check for one warning of each of the *errors*, one line about their end, and their counts."""
         crawl = self.crawl
         warnings, of_journal = (
-            crawl.lines("WARNING", "could not be judged, and passes"),
+            crawl.lines("WARNING", "passes unchecked"),
             crawl.lines("WARNING", "The journal"),
         )
         assert len(of_journal) <= 1
         assert len(warnings) == len(errors) == crawl.stats["log_count/WARNING"] - len(of_journal)
         for error in errors:
-            assert any(f"could not be judged, and passes: {error}" in line for line in warnings)
+            assert any(f"passes unchecked: {error}" in line for line in warnings)
         assert len(crawl.lines("INFO", "The index can be used again")) == 1
         counts = crawl.counts("error/")
         assert counts.keys() == set(errors)
@@ -148,7 +148,7 @@ def test_pages_pass_unchecked_from_then_on_if_the_index_is_deleted_or_is_no_long
     warnings = [line for line in crawl.log.splitlines() if "] WARNING: " in line and "journal" not in line]
     assert len(warnings) == 1
     assert len(crawl.lines("ERROR", "Pages pass unchecked until the crawl ends")) == crawl.stats["log_count/ERROR"] == 1
-    (summary,) = crawl.lines("INFO", "Near-duplicate filter: checked")
+    (summary,) = crawl.lines("INFO", "Near-duplicate filter: pages ")
     assert "unchecked 3; the index cannot be read; pages waited for a worker" in summary
     assert (index / "data.mdb").exists() == (damage is delete_lock_file)
     if damage is delete_lock_file:
@@ -218,7 +218,7 @@ def test_a_crawl_survives_a_full_disk(tmp_path: Path, small_disk: Path) -> None:
     )
     trouble.assert_nothing_is_lost()
     trouble.assert_errors_are_logged("IndexUnusable")
-    assert "the disk is full" in trouble.crawl.lines("WARNING", "could not be judged, and passes")[0]
+    assert "the disk is full" in trouble.crawl.lines("WARNING", "passes unchecked")[0]
     trouble.assert_pages_are_checked_before_and_after()
 
 
@@ -232,5 +232,5 @@ def test_an_index_that_fails_with_every_other_page_is_reported_once_a_minute(tmp
     crawl = crawl_pages(tmp_path, pages, settings=settings)
     assert crawl.paths() == list(pages)
     assert crawl.counts("error/")["IndexUnusable"] > 1
-    assert len(crawl.lines("WARNING", "could not be judged, and passes")) == 1
+    assert len(crawl.lines("WARNING", "passes unchecked")) == 1
     assert len(crawl.lines("INFO", "The index can be used again")) == 1
