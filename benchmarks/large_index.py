@@ -35,7 +35,7 @@ _AT_ONCE = 1_000_000
 def fill_tables(index: DirectoryIndex, signatures: int, seed: int) -> None:
     """Insert random signatures into the tables of *index*."""
     source = np.random.default_rng(seed)
-    buckets = index._databases.buckets[SIGNATURES]
+    buckets = index.databases.buckets[SIGNATURES]
     for at in range(0, signatures, _AT_ONCE):
         drawn = np.sort(source.integers(0, 1 << 64, min(_AT_ONCE, signatures - at), dtype=np.uint64)).tolist()
 

@@ -173,8 +173,7 @@ class Monitor:
             if decision.verdict is Verdict.NEW or question.checked.page.unsigned:
                 self._count_forms(decision, question.checked)
         if decision.verdict is Verdict.DUPLICATE:
-            assert decision.match is not None
-            if decision.match.distance is not None:
+            if decision.match and decision.match.distance is not None:
                 self.count(f"distance/{decision.match.distance}")
             self.count(outcome := "dropped" if drops else "marked")
             self._duplicates.add_to_host(decision.url, outcome)

@@ -19,7 +19,7 @@ from crawler_dedup.index.header import other_header_error
 from crawler_dedup.index.limits import MAX_ADDRESS_CHARS, MAX_ALSO_AT
 from crawler_dedup.index.protocols import Filing, Matcher
 from crawler_dedup.index.records import Record
-from crawler_dedup.index.runs import Run, RunEntry, Runs
+from crawler_dedup.index.runs import Run, RunEntry
 from crawler_dedup.index.storage import Needs
 from crawler_dedup.index.transaction import Transaction
 from crawler_dedup.signedpage import SignedPage
@@ -69,8 +69,12 @@ class Index(Contents):
         Raises:
             IndexUnusable: the index is still locked after a few seconds.
         """
-        end = partial(Runs.end, number=context.run, last=self._now(), has_finished=finished)
-        self._write(lambda txn: end(txn.runs, stored_until=context.stored_until()), _END_TIMEOUT)
+        now = self._now()
+
+        def job(txn: Transaction) -> None:
+            txn.runs.end(context.run, now, has_finished=finished, stored_until=context.stored_until())
+
+        self._write(job, _END_TIMEOUT)
 
     def offer(
         self,

@@ -47,7 +47,8 @@ def find_problems(index: DirectoryIndex, filing: Filing, advance: Advance = igno
     """
     findings = _Findings()
     try:
-        with index.read_with_chunks() as (transaction, chunks_of):
+        with index.environment.read() as txn:
+            transaction = index.transaction_in(txn)
             numbered = transaction.items()
             while batch := list(islice(numbered, _SLICE)):
                 _check_records(batch, transaction, filing, findings)
@@ -55,7 +56,9 @@ def find_problems(index: DirectoryIndex, filing: Filing, advance: Advance = igno
             findings.wrong["profiles of sites cannot be read"] += transaction.sites.count_unreadable()
             findings.wrong["runs cannot be read"] += transaction.runs.count_unreadable()
             findings.wrong["overrides cannot be read"] += transaction.count_unreadable_overrides()
-            filed_numbers, filed_signatures = (tally_chunks(chunks_of(table)) for table in (NUMBERS, SIGNATURES))
+            filed_numbers, filed_signatures = (
+                tally_chunks(index.databases.buckets[table].chunks(txn)) for table in (NUMBERS, SIGNATURES)
+            )
     except IndexUnusable as error:
         return [str(error)]
     sentences = [f"{count} {fault}." for fault, count in findings.wrong.items() if count]

@@ -56,9 +56,10 @@ def _describe_bytes(pair: Pair) -> str:
 def _describe_signatures(pair: Pair) -> str:
     if pair.are_thin:
         return "not asked about thin pages"
+    if not pair.are_texts:
+        return "a text and a thin page are not compared"
     if pair.agreement is None:
-        apart = "they do not agree" if pair.are_texts else "a text and a thin page are not compared"
-        return "the titles name the same parts" if pair.is_named_alike else apart
+        return "the titles name the same parts" if pair.is_named_alike else "they do not agree"
     if pair.distance is None:
         return f"{pair.scheme.name} finds the same text"
     return f"{pair.distance} bits, limit {pair.config.max_distance}"

@@ -132,10 +132,10 @@ def pack_blocks(
             traits |= _MAIN
         if line.numbers:
             traits |= _NUMBER
-        first, last = plain[:1], plain[-1:]
-        if len(plain) <= longest_name and (
-            block.level or ((first in edges or not first.isalnum()) and (last in edges or not last.isalnum()))
-        ):
+        may_begin = plain[:1] in edges or not plain[:1].isalnum()
+        # False for most blocks.
+        may_be_name = block.level or (may_begin and (plain[-1:] in edges or not plain[-1:].isalnum()))
+        if may_be_name and len(plain) <= longest_name:
             traits |= _NAME * _is_name(plain, plain_title, names, title_units if block.level else [])
         if block.shown != block.text:
             traits |= _HIDDEN

@@ -87,8 +87,7 @@ def find_date(plain: str) -> DateInLine | None:
         return None
     ascii_digits = plain if plain.isascii() else _OTHER_DIGIT.sub(lambda digit: str(int(digit[0])), plain)
     for match in _DATE.finditer(ascii_digits):
-        readings = tuple(dict.fromkeys(_read(match)))
-        if readings:
+        if readings := tuple(dict.fromkeys(_read(match))):
             return _describe(match, readings, plain)
     return None
 

@@ -20,7 +20,6 @@ from crawler_dedup.signing.wordtables import read_stop_words
 UNKNOWN = "?"
 """The language of a text that is in no known language, or too short."""
 
-_NONE = ""
 _LATIN, _CYRILLIC, _ARABIC, _DEVANAGARI, _HAN, _KANA = "latin", "cyrillic", "arabic", "devanagari", "han", "kana"
 # First code point and script of each range, or no script; upper case does not occur in normalised texts.
 _RANGES = (
@@ -78,7 +77,7 @@ def _find_script(plain: str) -> str:
     count = Counter({script: number for script, number in zip(_SCRIPTS, counts, strict=True) if script and number})
     letters = Counter({script: number * (_WIDE_LETTERS if script in _WIDE else 1) for script, number in count.items()})
     if letters.total() < _LEAST_LETTERS:
-        return _NONE
+        return ""
     letters[_HAN] += letters.pop(_KANA, 0)
     weighed = {script: number * (_LATIN_SHARE if script == _LATIN else 1) for script, number in letters.items()}
     script = max(weighed, key=lambda name: (weighed[name], name))

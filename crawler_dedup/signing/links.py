@@ -85,10 +85,7 @@ def make_comparable(href: str, base: str, host: str) -> str | None:
     Links to *host* lose the host, so that the links of a mirror agree. Returns ``None`` for a link that leads to no page.
     """
     href = href.strip()
-    if href.lower().startswith(_NOWHERE):
-        return None
-    parts = _resolve(href, base)
-    if parts is None:
+    if href.lower().startswith(_NOWHERE) or not (parts := _resolve(href, base)):
         return None
     netloc, path, query = parts
     items = query.split("&") if query else ()

@@ -14,6 +14,7 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Container, Iterable
 from collections.abc import Set as AbstractSet
+from itertools import chain
 from math import sqrt
 from operator import add
 from typing import TYPE_CHECKING, NamedTuple
@@ -153,16 +154,9 @@ def _shares_of_title(words: AbstractSet[str], blocks: Iterable[Block], texts: Co
 
 def _words_of(line: str) -> frozenset[str]:
     """Return the words of *line*. In scripts without spaces, pairs of letters are taken for words."""
-    words = _WORDS.findall(fold_words(line))
-    if line.isascii():
-        return frozenset(words)
-    distinct: set[str] = set()
-    for word in words:
-        if word.isascii():
-            distinct.add(word)
-        else:
-            distinct.update(map(add, word, word[1:]))
-    return frozenset(distinct)
+    words: list[str] = _WORDS.findall(fold_words(line))
+    parts = ((word,) if word.isascii() else map(add, word, word[1:]) for word in words)
+    return frozenset(chain.from_iterable(parts))
 
 
 def _find_name(words: AbstractSet[str], blocks: Iterable[Block]) -> Block | None:

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from heapq import nlargest
 from html import unescape
-from typing import cast
+from typing import Any, cast
 from urllib.parse import unquote
 
 from lxml import etree
@@ -171,8 +171,7 @@ def _read_outweighing(data: str, size: float, main: MainBlocks, *, is_thin: bool
     if _most_letters(data) <= size or (not is_thin and _contains(data, main)):
         return []
     pieces, rest = _LITERAL.split(data[:_MOST_CHARS]), data[_MOST_CHARS:]
-    literals = len(data) - sum(map(len, pieces[::_GROUPS]))
-    if (literals if data.isascii() else 3 * literals) <= size:  # as for _most_letters
+    if _most_letters(data, left_out=sum(map(len, pieces[::_GROUPS]))) <= size:
         return []
     values = dict.fromkeys(_read(pieces))
     if sum(map(size_in_letters, _find_texts(values, values, rest))) <= size:  # what is compared takes longer to find
@@ -191,9 +190,9 @@ def _find_texts(values: Iterable[_Value], compared: Iterable[_Value], rest: str)
     return {rest, *[" ".join(_MARKUP.sub(" ", text).split()) if "<" in text else text for text in texts]}
 
 
-def _most_letters(text: str) -> int:
-    """Return an upper bound of the size of *text*, unless it has ligatures of many letters."""
-    return len(text) if text.isascii() else 3 * len(text)
+def _most_letters(text: str, *, left_out: int = 0) -> int:
+    """Return an upper bound of the size of *text* without *left_out* characters, unless it has ligatures of many letters."""
+    return (1 if text.isascii() else 3) * (len(text) - left_out)
 
 
 def _is_text(text: str) -> bool:
@@ -208,11 +207,11 @@ def _contains(data: str, main: MainBlocks) -> bool:
     return 2 * sum([len(run) for run in runs if run in data]) > sum(map(len, runs))
 
 
-def _read(pieces: list[str], nested: int = 0) -> Iterator[_Value]:
+def _read(pieces: list[str | Any], nested: int = 0) -> Iterator[_Value]:
     """Yield those literals among *pieces* of data that are no names of values, also those in texts that contain data.
 
     Args:
-        pieces: what is before each literal, and its groups, as :data:`_LITERAL` splits data.
+        pieces: what is before each literal, and its groups or ``None``, as :data:`_LITERAL` splits data.
     """
     name, follows_name = "", False
     literals = zip(*[iter(pieces)] * _GROUPS, strict=False)

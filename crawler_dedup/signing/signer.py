@@ -145,7 +145,7 @@ class Signer:
                 language = find_language(compared.plain, compared.tokens)
                 signed = msgspec.structs.replace(signed, scope=f"language {language}")
         except BeyondLimits as limit:
-            signed = _unsigned(page, str(limit))
+            signed = msgspec.structs.replace(page, unsigned=str(limit))
         return signed, text
 
     def main_text(self, body: bytes, encoding: str | None = None) -> str:
@@ -200,7 +200,7 @@ class Signer:
             links=links.packed,
         )
         if reason := self._find_obstacle(tree, content, main_text.raw, is_thin=is_thin, has_links=len(links) > 0):
-            return _unsigned(page, reason)
+            return msgspec.structs.replace(page, unsigned=reason)
         data = find_data(tree, body, content.outline, content.main, is_thin=is_thin)
         embedded = find_embedded_content(tree, revealed=content.revealed) if is_thin else {}
         blocks = pack_blocks(content.outline, content.main, page.title, page.url, embedded, data)
@@ -235,10 +235,6 @@ class Signer:
 def cached_signer(config: Config) -> Signer:
     """Return the signer of this process. It is cached because its dictionary takes a second to load."""
     return Signer(config)
-
-
-def _unsigned(page: SignedPage, reason: str) -> SignedPage:
-    return msgspec.structs.replace(page, unsigned=reason)
 
 
 def config_from_spec(spec: Mapping[str, str], config: Config) -> Config:

@@ -94,11 +94,8 @@ def find_named(headings: Sequence[tuple[str, bool]], main: Sequence[str], parts:
     A heading that is a link may be the site's name, which comes before the page's name. So it counts only if it is the last
     of several such headings that name a part, and if nothing else does.
     """
-    distinctive = [
-        (1 << bit, part)
-        for bit, part in enumerate(sorted(parts)[:_MAX_PARTS])
-        if size_in_letters(part) >= _MIN_NAMED_LETTERS
-    ]
+    numbered = enumerate(sorted(parts)[:_MAX_PARTS])
+    distinctive = [(1 << bit, part) for bit, part in numbered if size_in_letters(part) >= _MIN_NAMED_LETTERS]
     repeating = [(letters, is_link) for letters, is_link in headings if letters and letters in title]
     named = _bits(distinctive, [letters for letters, is_link in repeating if not is_link])
     named |= _bits([(bit, part) for bit, part in distinctive if not named & bit], main)

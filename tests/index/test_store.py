@@ -244,6 +244,16 @@ def test_two_openings_in_one_process_share_the_index(tmp_path: Path) -> None:
     second.close()
 
 
+def test_an_index_is_not_emptied_while_this_process_has_it_open(places: Places) -> None:
+    with closing(open_backend(places())) as first:
+        first.offer([page(1, 5)], ByDistance()).result()
+        open_backend(places(), fresh=True).close()
+        with closing(open_backend(places(), fresh=True)) as second:
+            assert second.offer([page(2, 5)], ByDistance()).result()[0].verdict is Verdict.DUPLICATE
+    with closing(open_backend(places(), fresh=True)) as emptied:
+        assert len(emptied) == 0
+
+
 def test_an_index_of_another_configuration_can_be_emptied_too(places: Places) -> None:
     first = open_backend(places())
     first.offer([page(1, 5)], ByDistance()).result()

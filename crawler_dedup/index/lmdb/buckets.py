@@ -186,8 +186,8 @@ def _remove(cursor: lmdb.Cursor, name: bytes, payload: int) -> None:
     changed = content[:start] + last[-8:] + content[start + 8 :]
     if number != last_number:
         cursor.put(_chunk_name(name, number), changed)
-        changed = last
-    if shorter := changed[:-8]:
+    last_chunk = changed if number == last_number else last
+    if shorter := last_chunk[:-8]:
         cursor.put(_chunk_name(name, last_number), shorter)
     else:
         cursor.set_key(_chunk_name(name, last_number))

@@ -5,14 +5,15 @@ from __future__ import annotations
 import os
 import shutil
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
+from contextlib import ExitStack, closing, suppress
 from pathlib import Path
 
 import lmdb
+import msgspec
 
-from crawler_dedup.index.header import check_header
-from crawler_dedup.index.lmdb.engine import COPY_DIRECTORY, DATA_FILE, KEEP_MAP_SIZE, unusable_error
-from crawler_dedup.index.lmdb.environment import Environment
+from crawler_dedup.index.header import FORMAT, decode_header
+from crawler_dedup.index.layout import META
+from crawler_dedup.index.lmdb import engine
 from crawler_dedup.index.lmdb.openfiles import OpenFiles
 from crawler_dedup.system.callbacks import Advance, ignore_progress
 
@@ -29,29 +30,36 @@ def compact(directory: Path, advance: Advance = ignore_progress) -> tuple[int, i
         advance: called with the number of bytes of each block that was written.
 
     Raises:
-        IndexMismatch: the index has another format.
-        IndexUnusable: the index is open elsewhere, or cannot be read or written.
+        IndexMissing: there is no index.
+        IndexUnusable: the index is open elsewhere, has another format, or cannot be read or written.
     """
-    data, copy = directory / DATA_FILE, directory / COPY_DIRECTORY
-    with closing(Environment.open(directory, map_size=KEEP_MAP_SIZE, readonly=True)) as environment:
-        header = environment.read_header()
-    check_header(directory, header, header.expected(None))  # nothing but an index of this format may be rewritten
-    with closing(OpenFiles(directory, KEEP_MAP_SIZE, alone=True)) as files:
+    data, copy = directory / engine.DATA_FILE, directory / engine.COPY_DIRECTORY
+    with closing(OpenFiles(directory, engine.KEEP_MAP_SIZE, alone=True)) as files, ExitStack() as cleanup:
         before = data.stat().st_size
         try:
+            stored = None
+            with suppress(lmdb.NotFoundError), files.env.begin() as txn:
+                stored = txn.get(engine.HEADER, db=files.env.open_db(META, txn, create=False))
+            if stored is None:
+                raise engine.no_index_error(directory)
+            # Nothing but an index of this format may be rewritten.
+            if (header := decode_header(stored)).format != FORMAT:
+                fault = f"has format {header.format}, this version has {FORMAT}: use the version that made it"
+                raise engine.unusable_error(directory, fault)
             shutil.rmtree(copy, ignore_errors=True)
+            cleanup.callback(shutil.rmtree, copy, ignore_errors=True)
             copy.mkdir(mode=0o700)
-            _copy(files.env, copy / DATA_FILE, advance)
+            _copy(files.env, copy / data.name, advance)
             files.env.close()
-            _keep_access(data, copy / DATA_FILE)
-            _sync(copy / DATA_FILE, os.O_RDWR)
-            (copy / DATA_FILE).replace(data)
+            _keep_access(data, copy / data.name)
+            _sync(copy / data.name, os.O_RDWR)
+            (copy / data.name).replace(data)
             if os.name == "posix":
                 _sync(directory, os.O_RDONLY)
+        except msgspec.DecodeError as error:
+            raise engine.damaged_error(directory, error) from error
         except (OSError, lmdb.Error) as error:
-            raise unusable_error(directory, "cannot be compacted", error) from error
-        finally:
-            shutil.rmtree(copy, ignore_errors=True)
+            raise engine.unusable_error(directory, "cannot be compacted", error) from error
         return before, data.stat().st_size
 
 
@@ -72,10 +80,8 @@ def _copy(env: lmdb.Environment, file: Path, advance: Advance) -> None:
 
 
 def _copy_and_close(env: lmdb.Environment, write_end: int) -> None:
-    try:
+    with open(write_end, "wb", buffering=0):
         env.copyfd(write_end, compact=True)
-    finally:
-        os.close(write_end)
 
 
 def _keep_access(old: Path, new: Path) -> None:

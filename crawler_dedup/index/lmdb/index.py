@@ -12,8 +12,6 @@ import lmdb
 
 from crawler_dedup.index.header import Header, check_header
 from crawler_dedup.index.index import Index
-from crawler_dedup.index.layout import BucketTable
-from crawler_dedup.index.lmdb.buckets import Chunk
 from crawler_dedup.index.lmdb.engine import KEEP_MAP_SIZE, disk_bytes
 from crawler_dedup.index.lmdb.environment import Environment
 from crawler_dedup.index.lmdb.locks import lock_file, remove_dead_locks
@@ -30,13 +28,15 @@ class DirectoryIndex(Index):
 
     Attributes:
         directory: the directory of the index.
+        environment: the open files of the index.
+        databases: the databases in them.
     """
 
     def __init__(self, environment: Environment, header: Header) -> None:
         super().__init__(header, environment.directory)
         self.environment = environment
         self.directory = environment.directory
-        self._databases = environment.make_databases(Databases)
+        self.databases = environment.make_databases(Databases)
 
     @classmethod
     def open(
@@ -97,20 +97,15 @@ class DirectoryIndex(Index):
         remove_dead_locks(self.directory)
         return Run(number, offset, str(lock_file(self.directory, number)))
 
-    @contextmanager
-    def read_with_chunks(self) -> Iterator[tuple[Transaction, Callable[[BucketTable], Iterator[Chunk]]]]:
-        """Begin a read transaction, and return with it what yields all chunks of a table of buckets in it."""
-        with self.environment.read() as txn:
-            yield self._transaction(txn), lambda table: self._databases.buckets[table].chunks(txn)
-
     def _submit(self, job: Callable[[Transaction], _T], *, urgent: bool = True, needs: Needs = NO_NEEDS) -> Future[_T]:  # noqa: ARG002
         # What it needs is not read ahead: reading costs no round trips.
-        return self.environment.submit(lambda txn: job(self._transaction(txn)), urgent=urgent)
+        return self.environment.submit(lambda txn: job(self.transaction_in(txn)), urgent=urgent)
 
     @contextmanager
     def _read(self) -> Iterator[Transaction]:
         with self.environment.read() as txn:
-            yield self._transaction(txn)
+            yield self.transaction_in(txn)
 
-    def _transaction(self, txn: lmdb.Transaction) -> Transaction:
-        return self._make_transaction(DirectoryStorage(self._databases, txn, self.environment))
+    def transaction_in(self, txn: lmdb.Transaction) -> Transaction:
+        """Return the transaction of the index that reads and writes by *txn*."""
+        return self._make_transaction(DirectoryStorage(self.databases, txn, self.environment))

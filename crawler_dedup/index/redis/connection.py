@@ -139,9 +139,7 @@ def require_server(connection: ServerConnection) -> None:
     elif info.get("cluster_enabled") == "1":
         fault = "belongs to a cluster. An index needs a single server."
     elif policy != "noeviction":
-        fault = (
-            f"removes what is stored when its memory is full (maxmemory-policy {policy}). An index needs `noeviction`."
-        )
+        fault = f"removes data when its memory is full (maxmemory-policy {policy}). An index needs `noeviction`."
     if fault:
         raise IndexUnusable(f"The server of the index in {connection.address} {fault}")
     with suppress(IndexUnusable):  # the user may not ask, as on many hosted servers, which store to disk

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import secrets
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import closing, contextmanager
-from typing import TypeVar
+from typing import ClassVar, TypeVar
 
 from crawler_dedup.errors import IndexGone, IndexMissing, IndexUnusable
 from crawler_dedup.index.header import FORMAT, Header, check_header
@@ -14,7 +15,7 @@ from crawler_dedup.index.index import Index
 from crawler_dedup.index.location import ServerAddress
 from crawler_dedup.index.redis.connection import ServerConnection, read_time, require_server
 from crawler_dedup.index.redis.keys import Keys, encode_header, read_meta, split_header
-from crawler_dedup.index.redis.runs import ServerRun, held_runs
+from crawler_dedup.index.redis.runs import ServerRun
 from crawler_dedup.index.redis.storage import ServerStorage, explaining_damage
 from crawler_dedup.index.redis.writer import LOCK_SECONDS, MOST_PAGES, Writer, lock
 from crawler_dedup.index.storage import NO_NEEDS, Needs
@@ -37,6 +38,8 @@ class ServerIndex(Index):
     """
 
     changed_at_once = merged_at_once = MOST_PAGES
+    _open: ClassVar[dict[ServerIndex, tuple[ServerAddress, int]]] = {}
+    """The address of each open index, and the process that has opened it: a fork has none."""
 
     def __init__(
         self, address: ServerAddress, header: Header, *, readonly: bool = False, stored: bytes | None = None
@@ -45,6 +48,7 @@ class ServerIndex(Index):
         self._stored = stored
         self._connection = ServerConnection(address)
         self._writer = None if readonly else Writer(address, header, self._make_transaction)
+        self._open[self] = address, os.getpid()
 
     @classmethod
     def open(
@@ -55,7 +59,7 @@ class ServerIndex(Index):
         Args:
             spec: what signatures depend on; must equal the header's.
             libraries: versions that a new header gets; other versions in an existing one are only warned about.
-            fresh: empty it first, unless this process has a run of it.
+            fresh: empty it first, unless this process has it open already.
 
         Raises:
             IndexMismatch: the header has another *spec*.
@@ -64,7 +68,7 @@ class ServerIndex(Index):
         ours = Header(FORMAT, dict(spec), dict(libraries))
         with closing(ServerConnection(address)) as connection, explaining_damage(address):
             require_server(connection)
-            if fresh and not held_runs(address):
+            if fresh and (address, os.getpid()) not in list(cls._open.values()):
                 _empty(connection, ours)
             connection.call(b"HSETNX", Keys(address).meta, b"header", encode_header(ours))
             theirs = split_header(read_meta(connection)[0] or b"")[1]
@@ -95,6 +99,7 @@ class ServerIndex(Index):
         return cls(address, header, readonly=readonly, stored=stored)
 
     def close(self) -> None:
+        self._open.pop(self, None)
         if self._writer is not None:
             self._writer.close(_CLOSE_SECONDS)
         self._connection.close()

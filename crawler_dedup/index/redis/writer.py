@@ -86,9 +86,7 @@ class Writer(JobThread):
             else:
                 if self.make_changes(storage.changes()):
                     return results
-        raise IndexUnusable(
-            f"Changing the index took longer than its lock lasts, {_ATTEMPTS} times in a row: try again later."
-        )
+        raise IndexUnusable(f"Changing the index took longer than its lock lasts, {_ATTEMPTS} times: try again later.")
 
     def make_changes(self, changes: Sequence[Command]) -> bool:
         """Make *changes* and release the lock.
