@@ -8,6 +8,7 @@ from collections.abc import Set as AbstractSet
 from lxml.html import HtmlElement
 
 from crawler_dedup.signing.hidden import hidden_elements
+from crawler_dedup.signing.parsing import roots
 
 # Attributes with the address. If a script shows a picture later, "src" is the address of a placeholder.
 _ADDRESSES = dict.fromkeys(("audio", "embed", "source", "video"), ("src",)) | {
@@ -33,7 +34,7 @@ def find_embedded_content(tree: HtmlElement, *, revealed: bool = False) -> dict[
     hidden = hidden_elements(tree, revealed=revealed)
     pieces: dict[str, bool] = {}
     read: set[HtmlElement] = set()
-    for element in tree.getroottree().getroot().iter(*_LOOKED_AT):
+    for element in (element for root in roots(tree) for element in root.iter(*_LOOKED_AT)):
         if element in read:
             continue
         if element.tag in _WITH_TEXT:

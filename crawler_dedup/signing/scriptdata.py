@@ -24,6 +24,7 @@ from xxhash import xxh3_64_intdigest
 from crawler_dedup.signing.features import size_in_letters
 from crawler_dedup.signing.maintext import MainBlocks
 from crawler_dedup.signing.outline import Outline
+from crawler_dedup.signing.parsing import roots
 
 # The elements in which React, Vue, Angular, Next, Nuxt, Gatsby, Quasar, Ember and Svelte show a page. They are near its top.
 _ROOT_NAMES = (
@@ -122,7 +123,7 @@ def find_data(tree: HtmlElement, body: bytes, outline: Outline, main: MainBlocks
     Args:
         body: the page before it was parsed.
     """
-    elements = ((element, element.text) for element in tree.getroottree().getroot().iter("script"))
+    elements = ((element, element.text) for root in roots(tree) for element in root.iter("script"))
     scripts = [_read_script(text, element.get("type", "").strip().lower()) for element, text in elements if text]
     outside = [*map(b"".join, _ATTRIBUTE.findall(body)), *_COMMENT.findall(body)]
     outside += [_ATTRIBUTE.sub(b"", tag) for tag in _DEFINED_TAG.findall(body)]

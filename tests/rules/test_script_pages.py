@@ -48,6 +48,7 @@ def xml_of(data: str) -> str:
 FORMS: dict[str, Callable[[str], str]] = {
     "JSON": "<script type='application/json'>{}</script>".format,
     "XML": xml_of,
+    "behind the end of the page": "</body></html><script type='application/json'>{}</script>".format,
     "linked data": "<script type='application/ld+json'>{}</script>".format,
     "assignment": "<script>window.__APOLLO_STATE__ = {};</script>".format,
     "call with a string": lambda data: f"<script>self.__next_f.push([1,{json.dumps('4:' + data)}])</script>",
