@@ -3,6 +3,7 @@
 import gzip
 import json
 import random
+import re
 import zlib
 from collections import Counter
 from collections.abc import Callable
@@ -14,7 +15,7 @@ from typing import Any
 from zipfile import ZIP_DEFLATED
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 pytest.importorskip("pyarrow", reason="the extra batch is not installed: pip install '.[batch]'")
@@ -438,6 +439,7 @@ def damage(content: bytes, seed: int) -> bytes:
 
 @pytest.mark.parametrize("name", WRITERS)
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@example(seed=44)
 @given(seed=st.integers(0, 1 << 32))
 def test_readable_records_of_a_damaged_file_are_numbered_and_copied(tmp_path: Path, name: str, seed: int) -> None:
     whole = WRITERS[name](tmp_path / name, PAGES).read_bytes()
@@ -456,7 +458,8 @@ def test_readable_records_of_a_damaged_file_are_numbered_and_copied(tmp_path: Pa
         return
     parts = [record for record in records if isinstance(record, PassedOver) and record.reason == PART_IS_DAMAGED]
     assert len(parts) <= damaged
-    if format_of(source) == "warc":
+    # FastWARC takes a line that begins with a bare CR for the end of the header, and then finds no record behind it.
+    if format_of(source) == "warc" and not re.search(rb"\r\n\r[^\n]", source.read_bytes()):
         assert len(read_with_fastwarc(tmp_path / f"copy-{name}")) == len(read(tmp_path / f"copy-{name}"))
     copied = [record for record in read(tmp_path / f"copy-{name}") if isinstance(record, InputPage)]
     assert [(page.url, page.body) for page in copied] == [
