@@ -127,14 +127,14 @@ class Checked(msgspec.Struct, array_like=True, frozen=True, tag=True):
     """The result of :class:`CheckPage` and :class:`DecideAgain`.
 
     Attributes:
-        page: the signed page, with its *forms*.
+        page: the signed page, with its *forms* (:meth:`FormReader.read`).
         began: when signing began, a time of :func:`time.monotonic`, which all processes of a machine share.
         decision: the decision; or the exception of the index that has prevented it.
     """
 
     page: SignedPage
     decision: Decision | Failure
-    forms: Sequence[bytes] = ()
+    forms: Sequence[bytes] | None = ()
     began: float = 0.0
 
 

@@ -33,8 +33,9 @@ logger = logger_without_credentials("crawler_dedup.middleware")
 
 _TOGETHER = 8
 """Number of pages that are offered together: their callbacks may run in one turn of the event loop."""
-_TOGETHER_SECONDS = 0.1
-"""Seconds for which a signed page waits for others. A worker that does not answer for too long is replaced."""
+_TOGETHER_SECONDS = 0.02
+"""Seconds for which a signed page waits for others. Pages that take as long to sign are offered one by one: while eight of
+them wait, the crawl has no page to handle."""
 _ANSWER_SECONDS = 6.0
 """A page waits for the index for this time or a fifth of ``DEDUP_TIMEOUT``, whichever is longer, but never longer
 than ``DEDUP_TIMEOUT``: most of that time is meant for signing."""
@@ -101,7 +102,7 @@ class TextMaker:
             assert isinstance(job, messages.MakeOwnText)
             return self.make_own_text(body, job.job)
 
-    def _sign(self, job: messages.CheckPage, body: bytes) -> tuple[SignedPage, Sequence[bytes]]:
+    def _sign(self, job: messages.CheckPage, body: bytes) -> tuple[SignedPage, Sequence[bytes] | None]:
         page, forms = self._crawl_signer.sign(job.url, body, encoding=job.encoding, key=job.key, scope=job.scope)
         return msgspec.structs.replace(page, links_followed=job.links_followed, size=max(page.size, job.size)), forms
 
@@ -116,7 +117,7 @@ class _Signed(NamedTuple):
     page: SignedPage
     alias: str
     is_dry: bool
-    forms: Sequence[bytes] = ()
+    forms: Sequence[bytes] | None = ()
     began: float = 0.0
 
 
