@@ -31,6 +31,7 @@ _VISIT = re.compile(
 )
 _PATH_SESSION = re.compile(r";jsessionid=[^/?#]*", re.IGNORECASE)
 _NOWHERE = ("#", "javascript:", "mailto:", "tel:", "data:")
+_LONGEST_NOWHERE = max(map(len, _NOWHERE))
 
 
 @dataclass(frozen=True)
@@ -71,6 +72,7 @@ def hash_target(href: str, url: str) -> int:
     return 0 if target is None else xxh3_64_intdigest(target.encode("utf-8", "replace")) >> 32
 
 
+@lru_cache(maxsize=256)
 def find_host(url: str) -> str:
     """Return the host of an address, with its port; ``""`` if it has none."""
     try:
@@ -85,12 +87,14 @@ def make_comparable(href: str, base: str, host: str) -> str | None:
     Links to *host* lose the host, so that the links of a mirror agree. Returns ``None`` for a link that leads to no page.
     """
     href = href.strip()
-    if href.lower().startswith(_NOWHERE) or not (parts := _resolve(href, base)):
+    if href[:_LONGEST_NOWHERE].lower().startswith(_NOWHERE) or not (parts := _resolve(href, base)):
         return None
     netloc, path, query = parts
-    items = query.split("&") if query else ()
-    kept = sorted([item for item in items if item and not _VISIT.fullmatch(item.partition("=")[0])])
-    return ("" if netloc == host else netloc) + path + ("?" + "&".join(kept) if kept else "")
+    target = path if netloc == host else netloc + path
+    if not query:
+        return target
+    kept = sorted([item for item in query.split("&") if item and not _VISIT.fullmatch(item.partition("=")[0])])
+    return f"{target}?{'&'.join(kept)}" if kept else target
 
 
 def _resolve(href: str, base: str) -> tuple[str, str, str] | None:

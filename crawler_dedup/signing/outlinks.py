@@ -15,6 +15,7 @@ from xxhash import xxh3_64_intdigest
 from crawler_dedup.signing.links import Links, find_host, make_comparable
 
 _HREFS = etree.XPath("//a/@href", smart_strings=False)
+_BASE = etree.XPath("string((descendant::base)[1]/@href)", smart_strings=False)
 _MAX_HREF = 2083  # as Scrapy's URLLENGTH_LIMIT; a longer link takes long to join, and is not followed
 _MAX_FOLDERS = 100  # joining goes through all of them for each link
 _MAX_PARTS = 200  # folders and parameters of a link; one with more takes long to join, and is compared as it is written
@@ -32,10 +33,13 @@ def find_links(tree: HtmlElement, url: str) -> Links:
     base, host = find_base(tree, url), find_host(url)
     own = make_comparable(url, url, host) or ""
     root, directory = _root_and_directory(base)
+    longest = min(_MAX_PARTS, _MAX_REMEMBERED - len(base) - len(host))
     targets = {
         # Links are joined with as short an address as possible, so that the navigation of a site stays in the cache.
-        _hash_href(href, root if href.startswith(_ANYWHERE) else base if href[:1] in _SAME_PAGE else directory, host)
-        for href in {href.strip() for href in cast("list[str]", _HREFS(tree))}
+        (_hash_of if len(href) <= longest else _hash_long)(
+            href, root if href.startswith(_ANYWHERE) else base if href[:1] in _SAME_PAGE else directory, host
+        )
+        for href in set(map(str.strip, cast("list[str]", _HREFS(tree))))
         if "=" not in href or not _leads_back(href, base, host, own)
     }
     targets.discard(None)
@@ -62,14 +66,13 @@ def _leads_back(href: str, base: str, host: str, own: str) -> bool:
     return False
 
 
-def _hash_href(href: str, base: str, host: str) -> int | None:
-    """Return the hash of the place that *href* leads to from *base*; ``None`` if it leads nowhere."""
+def _hash_long(href: str, base: str, host: str) -> int | None:
+    """Return what :func:`_hash_of` returns, for an address that is not worth remembering."""
     if len(href) > _MAX_HREF:
         return None
-    if len(href) > _MAX_PARTS and href.count("/") + href.count("&") > _MAX_PARTS:
+    if href.count("/") + href.count("&") > _MAX_PARTS:
         return xxh3_64_intdigest(href.encode("utf-8", "replace"))
-    remembered = len(href) + len(base) + len(host) <= _MAX_REMEMBERED
-    return (_hash_of if remembered else _hash_of.__wrapped__)(href, base, host)
+    return _hash_of.__wrapped__(href, base, host)
 
 
 def _root_and_directory(base: str) -> tuple[str, str]:
@@ -83,14 +86,14 @@ def _root_and_directory(base: str) -> tuple[str, str]:
 
 @lru_cache(maxsize=1 << 13)
 def _hash_of(href: str, base: str, host: str) -> int | None:
+    """Return the hash of the place that *href* leads to from *base*; ``None`` if it leads nowhere."""
     target = make_comparable(href, base, host)
     return None if target is None else xxh3_64_intdigest(target.encode("utf-8", "replace"))
 
 
 def find_base(tree: HtmlElement, url: str) -> str:
     """Return the address with which the links of a page are joined."""
-    declared = next(tree.iter("base"), None)
-    href = "" if declared is None else declared.get("href", "").strip()
+    href = cast("str", _BASE(tree)).strip()
     with suppress(ValueError):
         base = urljoin(url, href) if href and len(href) <= _MAX_HREF else url
         is_long = len(base) > _MAX_HREF or base.count("/") > _MAX_FOLDERS
