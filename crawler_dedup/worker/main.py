@@ -17,8 +17,9 @@ import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from io import BufferedReader
+from itertools import count
 from pathlib import Path
-from queue import Queue
+from queue import PriorityQueue
 
 import msgspec
 
@@ -32,7 +33,7 @@ short."""
 LOADING_SECONDS = 60.0
 """Seconds that a dictionary may take to load."""
 _PR_SET_PDEATHSIG = 1
-_AHEAD = 8
+_AHEAD = 32
 """Number of messages that are read ahead."""
 
 
@@ -49,16 +50,16 @@ class _ProcessChannel:
         self._socket.set_inheritable(False)
         self._progress = progress
         self._sending = threading.Lock()
-        self._messages = Queue[tuple[bytes, bytes]](_AHEAD)
+        self._messages = PriorityQueue[tuple[bool, int, bytes, bytes]](_AHEAD)  # the numbers are in order
         self._has_ended = False
         threading.Thread(target=self._receive, name="crawler-dedup messages", daemon=True).start()
 
     def read(self) -> tuple[bytes, bytes]:
         """Wait for a message, and return it with its body. Raises :class:`EOFError` when the socket has ended."""
-        message = self._messages.get()
+        _, _, message, body = self._messages.get()
         if self._has_ended:
             raise EOFError
-        return message
+        return message, body
 
     def _receive(self) -> None:
         """Read messages ahead.
@@ -68,12 +69,13 @@ class _ProcessChannel:
         """
         try:
             with suppress(EOFError, OSError), self._socket.makefile("rb") as stream:
-                while True:
-                    message_size, body_size = HEAD.unpack(_read(stream, HEAD.size))
-                    self._messages.put((_read(stream, message_size), _read(stream, body_size)))
+                for number in count():
+                    message_size, body_size, is_urgent = HEAD.unpack(_read(stream, HEAD.size))
+                    message, body = _read(stream, message_size), _read(stream, body_size)
+                    self._messages.put((not is_urgent, number, message, body))
         finally:
             self._has_ended = True
-            self._messages.put((b"", b""))
+            self._messages.put((False, -1, b"", b""))
 
     def has_more(self) -> bool:
         return not self._messages.empty()
@@ -81,7 +83,7 @@ class _ProcessChannel:
     def send(self, message: Answer | Ready | Failure | LogLine) -> None:
         packed = msgspec.msgpack.encode(message)
         with self._sending, suppress(ConnectionError):  # reading shows it
-            self._socket.sendall(HEAD.pack(len(packed), 0) + packed)
+            self._socket.sendall(HEAD.pack(len(packed), 0, False) + packed)
 
     @contextmanager
     def limit(self, number: int, seconds: float) -> Iterator[None]:
