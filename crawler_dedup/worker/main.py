@@ -9,7 +9,6 @@ from __future__ import annotations
 import ctypes
 import logging
 import os
-import select
 import signal
 import socket
 import sys
@@ -17,7 +16,10 @@ import threading
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from io import BufferedReader
+from itertools import count
 from pathlib import Path
+from queue import PriorityQueue
 
 import msgspec
 
@@ -31,7 +33,8 @@ short."""
 LOADING_SECONDS = 60.0
 """Seconds that a dictionary may take to load."""
 _PR_SET_PDEATHSIG = 1
-_PIECE = 1 << 18
+_AHEAD = 32
+"""Number of messages that are read ahead."""
 
 
 class _ProcessChannel:
@@ -46,31 +49,41 @@ class _ProcessChannel:
         self._socket = socket.socket(fileno=file_descriptor)
         self._socket.set_inheritable(False)
         self._progress = progress
-        self._received = bytearray()
         self._sending = threading.Lock()
+        self._messages = PriorityQueue[tuple[bool, int, bytes, bytes]](_AHEAD)  # the numbers are in order
+        self._has_ended = False
+        threading.Thread(target=self._receive, name="crawler-dedup messages", daemon=True).start()
 
     def read(self) -> tuple[bytes, bytes]:
         """Wait for a message, and return it with its body. Raises :class:`EOFError` when the socket has ended."""
-        message_size, body_size = HEAD.unpack(self._read(HEAD.size))
-        return self._read(message_size), self._read(body_size)
+        _, _, message, body = self._messages.get()
+        if self._has_ended:
+            raise EOFError
+        return message, body
 
-    def _read(self, size: int) -> bytes:
-        while len(self._received) < size:
-            piece = self._socket.recv(max(_PIECE, size - len(self._received)))
-            if not piece:
-                raise EOFError
-            self._received += piece
-        content = bytes(self._received[:size])
-        del self._received[:size]
-        return content
+    def _receive(self) -> None:
+        """Read messages ahead.
+
+        The socket has room for hardly one page, and the crawl can send the rest only between two of its callbacks: meanwhile
+        this process would wait for its next page.
+        """
+        try:
+            with suppress(EOFError, OSError), self._socket.makefile("rb") as stream:
+                for number in count():
+                    message_size, body_size, is_urgent = HEAD.unpack(_read(stream, HEAD.size))
+                    message, body = _read(stream, message_size), _read(stream, body_size)
+                    self._messages.put((not is_urgent, number, message, body))
+        finally:
+            self._has_ended = True
+            self._messages.put((False, -1, b"", b""))
 
     def has_more(self) -> bool:
-        return bool(self._received or select.select([self._socket], [], [], 0)[0])
+        return not self._messages.empty()
 
     def send(self, message: Answer | Ready | Failure | LogLine) -> None:
         packed = msgspec.msgpack.encode(message)
         with self._sending, suppress(ConnectionError):  # reading shows it
-            self._socket.sendall(HEAD.pack(len(packed), 0) + packed)
+            self._socket.sendall(HEAD.pack(len(packed), 0, False) + packed)
 
     @contextmanager
     def limit(self, number: int, seconds: float) -> Iterator[None]:
@@ -93,6 +106,13 @@ class _ProcessChannel:
             yield
         finally:
             signal.setitimer(signal.ITIMER_REAL, left)
+
+
+def _read(stream: BufferedReader, size: int) -> bytes:
+    content = stream.read(size)
+    if len(content) < size:
+        raise EOFError
+    return content
 
 
 class _LogToCrawl(logging.Handler):

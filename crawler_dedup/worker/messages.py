@@ -28,8 +28,9 @@ SETTINGS = tuple(setting.name for setting in fields(Config) if setting.name not 
 """The settings that a worker gets. A scope may be a callable, and comes with each page; a path may not be text."""
 CLAIM_BITS = 32
 """A claim is the number of the start of its worker, and in these bits a number of that worker."""
-HEAD = Struct("<II")
-"""Before each message: the length of the message, and that of the body that follows it."""
+HEAD = Struct("<II?")
+"""Before each message: the length of the message, that of the body that follows it, and whether it goes before those that
+wait (:attr:`Message.is_urgent`)."""
 
 
 class Failure(msgspec.Struct, array_like=True, frozen=True, tag=True):
@@ -265,6 +266,12 @@ class Message(msgspec.Struct, array_like=True, frozen=True):
     number: int
     stored_until: float | None
     job: AnyJob
+
+    @property
+    def is_urgent(self) -> bool:
+        """Whether the job is done before others. An own text takes a small part of the time in which a page is signed, and
+        its callback waits for nothing else."""
+        return isinstance(self.job, MakeOwnText)
 
 
 Result = Checked | str | OwnText | bool | Figures | dict[str, DroppedRequest] | Failure

@@ -162,7 +162,8 @@ class Worker(TextMaker):
         )
 
     def do(self, message: messages.Message, body: bytes) -> None:
-        self._deduplicator.set_stored_until(message.stored_until)
+        if not message.is_urgent:  # messages before it may be older than those that it has overtaken
+            self._deduplicator.set_stored_until(message.stored_until)
         if not self._signed:
             self._signs_since = time.monotonic()
         super().do(message, body)

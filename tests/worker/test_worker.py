@@ -1,17 +1,25 @@
 """A worker in this process: pages that are signed together are decided about as if each had come alone."""
 
 import os
+import socket
+import tempfile
 import threading
+import time
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from crawler_dedup import Config, Decision, Deduplicator, SignedPage
+from crawler_dedup.crawl.workerprocess import _pack
 from crawler_dedup.index.profiles import Snapshot
+from crawler_dedup.pagetext import OwnTextJob
 from crawler_dedup.rules.matcher import RuleMatcher
-from crawler_dedup.worker.messages import SETTINGS, Answer, Checked, CheckPage, Failure, Message, Start
+from crawler_dedup.worker import worker
+from crawler_dedup.worker.main import _ProcessChannel
+from crawler_dedup.worker.messages import SETTINGS, Answer, Checked, CheckPage, Failure, MakeOwnText, Message, Start
 from crawler_dedup.worker.worker import Worker
 from tests.support.crawling import article
 
@@ -68,7 +76,8 @@ class Crawl:
 
 
 @pytest.fixture
-def crawl(tmp_path: Path) -> Iterator[Crawl]:
+def crawl(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Crawl]:
+    monkeypatch.setattr(worker, "_TOGETHER_SECONDS", 60.0)
     with Deduplicator.open(tmp_path, CONFIG) as deduplicator:
         for scope in ("a", "b"):
             deduplicator.check(f"http://{scope}.example/kept", article(1).encode(), scope=scope)
@@ -122,3 +131,33 @@ def test_pages_that_wait_too_long_for_the_index_are_answered_and_not_filed(crawl
 def test_every_page_that_comes_after_the_index_was_closed_is_answered(crawl: Crawl) -> None:
     crawl.worker._deduplicator.close()
     assert verdicts(crawl.check(("a", 1), ("b", 2))) == 2 * ["Failure"]
+
+
+def test_own_texts_overtake_the_pages_that_wait_and_the_end_of_the_crawl_overtakes_all() -> None:
+    ours, theirs = socket.socketpair()
+    with ours, tempfile.TemporaryFile() as progress, ExitStack() as ends:
+        channel = _ProcessChannel(theirs.detach(), progress.fileno())
+        ends.enter_context(channel._socket)
+
+        def send(*messages: Message) -> None:
+            for message in messages:
+                ours.sendall(_pack(message, 4) + b"body")
+            until = time.monotonic() + 30
+            while channel._messages.qsize() < len(messages):
+                assert time.monotonic() < until
+                time.sleep(0.001)
+
+        page, text = CheckPage("http://a/", None, "http://a/", None), MakeOwnText("http://a/", None, OwnTextJob())
+        send(Message(1, None, page), Message(2, None, page), Message(3, None, text), Message(4, None, text))
+        read = [channel.read() for _ in range(4)]
+        assert [msgspec.msgpack.decode(message, type=Message).number for message, _ in read] == [3, 4, 1, 2]
+        assert {body for _, body in read} == {b"body"}
+        assert not channel.has_more()
+        send(Message(5, None, page))
+        ours.shutdown(socket.SHUT_WR)
+        until = time.monotonic() + 30
+        while not channel._has_ended:
+            assert time.monotonic() < until
+            time.sleep(0.001)
+        with pytest.raises(EOFError):
+            channel.read()
