@@ -62,14 +62,11 @@ class FormCounts:
         self._forms = HeavyHitters[bytes, FormUse](MAX_FORMS, FormUse)
         self._latest: deque[tuple[str, Sequence[bytes]]] = deque(maxlen=COMPARED)
 
-    def add(self, url: str, forms: Sequence[bytes] | None) -> FormUse | None:
+    def add(self, url: str, forms: Sequence[bytes]) -> FormUse | None:
         """Count a page that passes. Return its form if that is to be reported now.
 
-        A page with a form that was reported already is counted only for that form, and a page whose forms were not read
-        (``None``) not at all.
+        A page with a form that was reported already is counted only for that form.
         """
-        if forms is None:
-            return None
         self._latest.append((url[:MAX_CHARS], forms))
         reported = [form for form in forms if (use := self._forms.get(form)) is not None and use.count >= LIMIT]
         for form in reported[:1] or forms:

@@ -47,7 +47,7 @@ class NotStarted(DedupError):
 
 def _pack(message: Start | Message, body_size: int = 0) -> bytes:
     packed = msgspec.msgpack.encode(message)
-    return HEAD.pack(len(packed), body_size, isinstance(message, Message) and message.is_urgent) + packed
+    return HEAD.pack(len(packed), body_size, message.is_urgent) + packed
 
 
 class ChildProcess:

@@ -104,8 +104,8 @@ class BlockReader:
         self.elements = elements
         # For each element that begins and ends a block, by its number:
         self.parents = [_ROOT]
-        self._tags = [""]
-        self._path_kinds = [0]
+        self._tags = [""]  # its name
+        self._path_kinds = [0]  # the kind of its path
         # Number of the list around it, level of the heading around it, its row and its cell there; 0: there is none.
         # Whether it has lines.
         self._around = [(0, 0, 0, 0, False)]
@@ -254,14 +254,14 @@ class BlockReader:
         self.parents.append(parent)
         self._tags.append(tag)
         path_kinds.append(known.setdefault((path_kinds[parent], tag), len(known) + 1))
-        around = self._determine(element, tag, parent, number) if tag in _DETERMINING else self._around[parent]
-        self._around.append(around)
+        around = self._around[parent]
+        self._around.append(self._read_around(element, tag, parent, number) if tag in _DETERMINING else around)
         if self.elements is not None:
             self.elements.add(element, tag, parent)
         return number
 
-    def _determine(self, element: HtmlElement, tag: str, parent: int, number: int) -> tuple[int, int, int, int, bool]:
-        """Return what is around the blocks in *element*, which begins or ends a list, a row, a cell or a heading."""
+    def _read_around(self, element: HtmlElement, tag: str, parent: int, number: int) -> tuple[int, int, int, int, bool]:
+        """Return what is around the blocks in *element*: its name may change the list, the row, the cell or the heading."""
         around, level, row, cell, has_lines = self._around[parent]
         if tag in LISTS:
             around = number

@@ -62,41 +62,36 @@ class FormReader:
     """Reads the forms of those pages of a crawl that hardly differ from others of their host.
 
     A page has two forms: in one, only its whole path is left out of the text, in the other, each part of the address.
-    Reading them takes as long as signing, so it is done only for pages most of whose blocks their host has had before. If
-    the blocks are too many, all those of the host that was used least recently are forgotten, and its next page counts as
-    the first.
+    Reading them takes as long as signing, so it is done only for pages most of whose blocks their host has had before, and
+    for the first page of a host. If the blocks are too many, all those of the host that was used least recently are
+    forgotten, and its next page counts as the first.
     """
 
     def __init__(self) -> None:
         self._blocks: OrderedDict[str, set[int]] = OrderedDict()  # of each host, the host that was used last at the end
         self._remembered = 0  # hosts and blocks
 
-    def read(self, page: SignedPage, tree: HtmlElement) -> list[bytes] | None:
-        """Return the hashes of the forms of *page*, which was signed; none if it differs from the other pages of its host.
-
-        ``None``: it is the first page of its host, and may have the form of those that follow it.
-        """
-        new = self._remember_blocks(page)
-        if new is None:
-            return None
-        if page.size > MAX_BYTES or new > _MAX_NEW_BLOCKS:
+    def read(self, page: SignedPage, tree: HtmlElement) -> list[bytes]:
+        """Return the hashes of the forms of *page*, which was signed; none if they are not to be read."""
+        if page.size > MAX_BYTES or not self._should_read(page):
             return []
         return [blake2b(form.encode("utf-8", "replace"), digest_size=12).digest() for form in forms_of(page.url, tree)]
 
-    def _remember_blocks(self, page: SignedPage) -> int | None:
-        """Return how many blocks of *page* its host never had before; ``None`` for the first page of a host."""
+    def _should_read(self, page: SignedPage) -> bool:
+        """Remember the blocks of a page. Return whether its forms are to be read."""
         host = host_of(page.url)
         is_first_of_host = host not in self._blocks
         known = self._blocks.setdefault(host, set())
         self._blocks.move_to_end(host)
         rows = read_rows(page.blocks)
         new = {*rows["hash"][(rows["size"] > 0) & (rows["traits"] & _NUMBER == 0)].tolist()} - known
+        has_few_new_blocks = len(new) <= _MAX_NEW_BLOCKS
         known |= new
         self._remembered += is_first_of_host + len(new)
         while self._remembered > MAX_BLOCKS:
             _, forgotten = self._blocks.popitem(last=False)
             self._remembered -= 1 + len(forgotten)
-        return None if is_first_of_host else len(new)
+        return is_first_of_host or has_few_new_blocks
 
 
 def forms_of(url: str, tree: HtmlElement) -> Iterator[str]:
@@ -161,14 +156,14 @@ class CrawlSigner:
 
     def sign(
         self, url: str, body: bytes, *, encoding: str | None, key: str | None, scope: str | None
-    ) -> tuple[SignedPage, Sequence[bytes] | None]:
-        """Sign a page (:meth:`Signer.sign`); return it with its forms (:meth:`FormReader.read`)."""
+    ) -> tuple[SignedPage, Sequence[bytes]]:
+        """Sign a page (:meth:`Signer.sign`); return it with its forms."""
         tree: HtmlElement | None = None
         with suppress(BeyondLimits):  # the page is refused below, with the reason
             tree = self.signer.parse(body, encoding)
         read = self.own_texts.reader_of(body, encoding) if "own_texts" in vars(self) else read_page
         page, _ = self.signer.sign(url, body, tree, encoding=encoding, key=key, scope=scope, read=read)
-        forms: Sequence[bytes] | None = ()
+        forms: Sequence[bytes] = ()
         if tree is not None:
             with suppress(Exception):  # forms only cause a warning: the page is decided about without them
                 forms = self._forms.read(page, tree)

@@ -33,12 +33,12 @@ def find_links(tree: HtmlElement, url: str) -> Links:
     base, host = find_base(tree, url), find_host(url)
     own = make_comparable(url, url, host) or ""
     root, directory = _root_and_directory(base)
-    longest = min(_MAX_PARTS, _MAX_REMEMBERED - len(base) - len(host))
+    longest = min(_MAX_PARTS, _MAX_REMEMBERED - len(directory) - len(host))  # a shorter link cannot have more parts
     targets = {
+        _hash_unremembered(href, base, host)
+        if len(href) > longest or href[:1] in _SAME_PAGE
         # Links are joined with as short an address as possible, so that the navigation of a site stays in the cache.
-        (_hash_of if len(href) <= longest else _hash_long)(
-            href, root if href.startswith(_ANYWHERE) else base if href[:1] in _SAME_PAGE else directory, host
-        )
+        else _hash_of(href, root if href.startswith(_ANYWHERE) else directory, host)
         for href in set(map(str.strip, cast("list[str]", _HREFS(tree))))
         if "=" not in href or not _leads_back(href, base, host, own)
     }
@@ -66,8 +66,11 @@ def _leads_back(href: str, base: str, host: str, own: str) -> bool:
     return False
 
 
-def _hash_long(href: str, base: str, host: str) -> int | None:
-    """Return what :func:`_hash_of` returns, for an address that is not worth remembering."""
+def _hash_unremembered(href: str, base: str, host: str) -> int | None:
+    """Return the hash of the place that *href* leads to from *base*, or of *href* if it has too many parts to be joined.
+
+    ``None``: it leads nowhere, or is too long.
+    """
     if len(href) > _MAX_HREF:
         return None
     if href.count("/") + href.count("&") > _MAX_PARTS:

@@ -14,12 +14,11 @@ import socket
 import sys
 import threading
 import traceback
+from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from io import BufferedReader
-from itertools import count
 from pathlib import Path
-from queue import PriorityQueue
 
 import msgspec
 
@@ -33,8 +32,8 @@ short."""
 LOADING_SECONDS = 60.0
 """Seconds that a dictionary may take to load."""
 _PR_SET_PDEATHSIG = 1
-_AHEAD = 32
-"""Number of messages that are read ahead."""
+_AHEAD = 16 << 20
+"""Bytes of messages that are read ahead: a hundred large pages, or one of the largest with the default limits."""
 
 
 class _ProcessChannel:
@@ -50,15 +49,25 @@ class _ProcessChannel:
         self._socket.set_inheritable(False)
         self._progress = progress
         self._sending = threading.Lock()
-        self._messages = PriorityQueue[tuple[bool, int, bytes, bytes]](_AHEAD)  # the numbers are in order
-        self._has_ended = False
+        # The messages that were read ahead, with their bodies; their size; why there are no more.
+        self._urgent, self._others = deque[tuple[bytes, bytes]](), deque[tuple[bytes, bytes]]()
+        self._size = 0
+        self._end: Exception | None = None
+        self._changed = threading.Condition()
         threading.Thread(target=self._receive, name="crawler-dedup messages", daemon=True).start()
 
     def read(self) -> tuple[bytes, bytes]:
-        """Wait for a message, and return it with its body. Raises :class:`EOFError` when the socket has ended."""
-        _, _, message, body = self._messages.get()
-        if self._has_ended:
-            raise EOFError
+        """Wait for a message, and return it with its body.
+
+        Raises :class:`EOFError` when the socket has ended, whatever was read ahead.
+        """
+        with self._changed:
+            self._changed.wait_for(lambda: self._end or self._urgent or self._others)
+            if self._end is not None:
+                raise self._end
+            message, body = (self._urgent or self._others).popleft()
+            self._size -= len(message) + len(body)
+            self._changed.notify_all()
         return message, body
 
     def _receive(self) -> None:
@@ -68,17 +77,22 @@ class _ProcessChannel:
         this process would wait for its next page.
         """
         try:
-            with suppress(EOFError, OSError), self._socket.makefile("rb") as stream:
-                for number in count():
+            with self._socket.makefile("rb") as stream:
+                while True:
                     message_size, body_size, is_urgent = HEAD.unpack(_read(stream, HEAD.size))
                     message, body = _read(stream, message_size), _read(stream, body_size)
-                    self._messages.put((not is_urgent, number, message, body))
-        finally:
-            self._has_ended = True
-            self._messages.put((False, -1, b"", b""))
+                    with self._changed:
+                        self._changed.wait_for(lambda: self._size < _AHEAD)
+                        (self._urgent if is_urgent else self._others).append((message, body))
+                        self._size += len(message) + len(body)
+                        self._changed.notify_all()
+        except Exception as error:
+            with self._changed:
+                self._end = error
+                self._changed.notify_all()
 
     def has_more(self) -> bool:
-        return not self._messages.empty()
+        return bool(self._urgent or self._others)
 
     def send(self, message: Answer | Ready | Failure | LogLine) -> None:
         packed = msgspec.msgpack.encode(message)

@@ -11,7 +11,7 @@ import traceback
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from struct import Struct
-from typing import Any, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 import msgspec
 
@@ -29,7 +29,7 @@ SETTINGS = tuple(setting.name for setting in fields(Config) if setting.name not 
 CLAIM_BITS = 32
 """A claim is the number of the start of its worker, and in these bits a number of that worker."""
 HEAD = Struct("<II?")
-"""Before each message: the length of the message, that of the body that follows it, and whether it goes before those that
+"""Before each message: the length of the message, that of the body that follows it, and whether it overtakes those that
 wait (:attr:`Message.is_urgent`)."""
 
 
@@ -87,6 +87,9 @@ class Start(msgspec.Struct, array_like=True, frozen=True):
         log_level: the least level of the lines that it sends.
     """
 
+    is_urgent: ClassVar[bool] = True
+    """No other message may be read first."""
+
     settings: Mapping[str, Any]
     location: bytes
     run: int
@@ -128,14 +131,14 @@ class Checked(msgspec.Struct, array_like=True, frozen=True, tag=True):
     """The result of :class:`CheckPage` and :class:`DecideAgain`.
 
     Attributes:
-        page: the signed page, with its *forms* (:meth:`FormReader.read`).
+        page: the signed page, with its *forms*.
         began: when signing began, a time of :func:`time.monotonic`, which all processes of a machine share.
         decision: the decision; or the exception of the index that has prevented it.
     """
 
     page: SignedPage
     decision: Decision | Failure
-    forms: Sequence[bytes] | None = ()
+    forms: Sequence[bytes] = ()
     began: float = 0.0
 
 
@@ -269,8 +272,10 @@ class Message(msgspec.Struct, array_like=True, frozen=True):
 
     @property
     def is_urgent(self) -> bool:
-        """Whether the job is done before others. An own text takes a small part of the time in which a page is signed, and
-        its callback waits for nothing else."""
+        """Whether the job is done before waiting jobs that are not urgent.
+
+        An own text takes a small part of the time in which a page is signed, and its callback waits for nothing else.
+        """
         return isinstance(self.job, MakeOwnText)
 
 

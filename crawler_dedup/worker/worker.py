@@ -34,8 +34,8 @@ logger = logger_without_credentials("crawler_dedup.middleware")
 _TOGETHER = 8
 """Number of pages that are offered together: their callbacks may run in one turn of the event loop."""
 _TOGETHER_SECONDS = 0.02
-"""Seconds for which a signed page waits for others. Pages that take as long to sign are offered one by one: while eight of
-them wait, the crawl has no page to handle."""
+"""Seconds for which a signed page waits for others. Pages that take that long are offered one at a time: otherwise the crawl
+would have no page to handle until eight are signed."""
 _ANSWER_SECONDS = 6.0
 """A page waits for the index for this time or a fifth of ``DEDUP_TIMEOUT``, whichever is longer, but never longer
 than ``DEDUP_TIMEOUT``: most of that time is meant for signing."""
@@ -49,7 +49,7 @@ class Channel(Protocol):
         """Send *message*, in any thread."""
 
     def has_more(self) -> bool:
-        """Return whether a further message has begun to arrive."""
+        """Return whether a further message has arrived."""
 
     def limit(self, number: int, seconds: float) -> AbstractContextManager[object]:
         """Limit the time of a page, which is that of the job of this *number*."""
@@ -102,7 +102,7 @@ class TextMaker:
             assert isinstance(job, messages.MakeOwnText)
             return self.make_own_text(body, job.job)
 
-    def _sign(self, job: messages.CheckPage, body: bytes) -> tuple[SignedPage, Sequence[bytes] | None]:
+    def _sign(self, job: messages.CheckPage, body: bytes) -> tuple[SignedPage, Sequence[bytes]]:
         page, forms = self._crawl_signer.sign(job.url, body, encoding=job.encoding, key=job.key, scope=job.scope)
         return msgspec.structs.replace(page, links_followed=job.links_followed, size=max(page.size, job.size)), forms
 
@@ -117,7 +117,7 @@ class _Signed(NamedTuple):
     page: SignedPage
     alias: str
     is_dry: bool
-    forms: Sequence[bytes] | None = ()
+    forms: Sequence[bytes] = ()
     began: float = 0.0
 
 
@@ -162,7 +162,7 @@ class Worker(TextMaker):
         )
 
     def do(self, message: messages.Message, body: bytes) -> None:
-        if not message.is_urgent:  # messages before it may be older than those that it has overtaken
+        if not message.is_urgent:  # it has overtaken messages with an earlier time
             self._deduplicator.set_stored_until(message.stored_until)
         if not self._signed:
             self._signs_since = time.monotonic()

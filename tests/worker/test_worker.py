@@ -133,22 +133,24 @@ def test_every_page_that_comes_after_the_index_was_closed_is_answered(crawl: Cra
     assert verdicts(crawl.check(("a", 1), ("b", 2))) == 2 * ["Failure"]
 
 
-def test_own_texts_overtake_the_pages_that_wait_and_the_end_of_the_crawl_overtakes_all() -> None:
+def test_own_texts_overtake_waiting_pages_but_not_the_first_message_and_the_end_overtakes_all() -> None:
     ours, theirs = socket.socketpair()
     with ours, tempfile.TemporaryFile() as progress, ExitStack() as ends:
         channel = _ProcessChannel(theirs.detach(), progress.fileno())
         ends.enter_context(channel._socket)
 
-        def send(*messages: Message) -> None:
+        def send(*messages: Message | Start) -> None:
             for message in messages:
                 ours.sendall(_pack(message, 4) + b"body")
             until = time.monotonic() + 30
-            while channel._messages.qsize() < len(messages):
+            while len(channel._urgent) + len(channel._others) < len(messages):
                 assert time.monotonic() < until
                 time.sleep(0.001)
 
         page, text = CheckPage("http://a/", None, "http://a/", None), MakeOwnText("http://a/", None, OwnTextJob())
-        send(Message(1, None, page), Message(2, None, page), Message(3, None, text), Message(4, None, text))
+        start = Start({}, b"", 1, 0.0, 1, os.getpid(), 30)
+        send(start, Message(1, None, page), Message(2, None, page), Message(3, None, text), Message(4, None, text))
+        assert msgspec.msgpack.decode(channel.read()[0], type=Start) == start
         read = [channel.read() for _ in range(4)]
         assert [msgspec.msgpack.decode(message, type=Message).number for message, _ in read] == [3, 4, 1, 2]
         assert {body for _, body in read} == {b"body"}
@@ -156,7 +158,7 @@ def test_own_texts_overtake_the_pages_that_wait_and_the_end_of_the_crawl_overtak
         send(Message(5, None, page))
         ours.shutdown(socket.SHUT_WR)
         until = time.monotonic() + 30
-        while not channel._has_ended:
+        while channel._end is None:
             assert time.monotonic() < until
             time.sleep(0.001)
         with pytest.raises(EOFError):
