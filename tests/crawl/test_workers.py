@@ -34,11 +34,12 @@ from crawler_dedup.crawl.supervision import (
 )
 from crawler_dedup.crawl.workers import MAX_DEATHS, Workers, find_workers
 from crawler_dedup.errors import DedupError, IndexUnusable
+from crawler_dedup.pagetext import OwnTextJob
 from crawler_dedup.signing.extractors import extract_with_trafilatura
 from crawler_dedup.signing.parsing import parse
 from crawler_dedup.signing.signer import Signer
 from crawler_dedup.worker.main import LOADING_SECONDS
-from crawler_dedup.worker.messages import ExtractText, SigningError
+from crawler_dedup.worker.messages import ExtractText, MakeOwnText, SigningError
 from tests.support.odd_extractor import HANGS_ONCE_LOADED
 from tests.support.processes import still_running
 from tests.support.prose import html, prose
@@ -182,6 +183,7 @@ async def test_no_page_is_lost_when_a_worker_is_killed_or_stopped(phase: str, ac
         time.sleep(1)
     act(pid)
     pages.append(asyncio.ensure_future(sign(workers)))
+    pages.append(workers.ask(MakeOwnText(URL, None, OwnTextJob()), GOOD))  # type: ignore[arg-type]
     assert set(await all_of(*pages)) == {""}
 
 
