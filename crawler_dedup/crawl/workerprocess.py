@@ -235,7 +235,7 @@ _started_ahead: list[ChildProcess] = []
 
 def start_ahead(settings: object) -> None:
     """Start the first process for the crawl with *settings*, while this process still imports what it needs."""
-    if _children:
+    if any(not child._has_ended for child in _children):
         return
     finalize(settings, discard_ahead).atexit = False
     with suppress(OSError):  # which the crawl reports
