@@ -74,8 +74,8 @@ _HEADINGS = {f"h{level}": level for level in range(1, 7)}
 # All others, also unknown ones, begin and end a block. A comment has a function for a name.
 _NO_BLOCKS = frozenset((*_INLINE, *FIELDS, *_SKIPPED, _DRAWING, Comment, Entity, ProcessingInstruction))
 _NO_PART = _NO_BLOCKS - FIELDS  # of an item with several blocks
-# Of those that do, these determine the list, the level, the row or the cell of the blocks in them.
-_DETERMINING = LISTS | _ITEMS | _ROWS | _HEADINGS.keys()
+# Of those that do, these determine the group, the level, the row or the cell of the blocks in them.
+_DETERMINING = LISTS | _ITEMS | _PARAGRAPHS | _ROWS
 
 
 class BlockReader:
@@ -104,11 +104,9 @@ class BlockReader:
         self.elements = elements
         # For each element that begins and ends a block, by its number:
         self.parents = [_ROOT]
-        self._tags = [""]  # its name
-        self._path_kinds = [0]  # the kind of its path
-        # Number of the list around it, level of the heading around it, its row and its cell there; 0: there is none.
-        # Whether it has lines.
-        self._around = [(0, 0, 0, 0, False)]
+        # Number of the list around it, level of the heading around it, the kind of its path, its row and its cell
+        # there; 0: there is none. Whether it has lines; its group.
+        self._around = [(0, 0, 0, 0, 0, False, _ROOT)]
         self._cells = Counter[int]()  # of each row
         self._labels: dict[int, int] = {}  # the last <dt> in each element
 
@@ -250,31 +248,29 @@ class BlockReader:
         self._end_block(self._enter(drawing, _DRAWING, parent))
 
     def _enter(self, element: HtmlElement, tag: str, parent: int) -> int:
-        number, known, path_kinds = len(self.parents), self._known_kinds, self._path_kinds
-        self.parents.append(parent)
-        self._tags.append(tag)
-        path_kinds.append(known.setdefault((path_kinds[parent], tag), len(known) + 1))
-        around = self._around[parent]
-        self._around.append(self._read_around(element, tag, parent, number) if tag in _DETERMINING else around)
+        parents, known = self.parents, self._known_kinds
+        number = len(parents)
+        around, level, path_kind, row, cell, has_lines, _ = self._around[parent]
+        parents.append(parent)
+        path_kind = known.setdefault((path_kind, tag), len(known) + 1)
         if self.elements is not None:
             self.elements.add(element, tag, parent)
+        if tag in _DETERMINING:
+            if tag in LISTS:
+                around = number
+            elif around and tag in _ITEMS and _is_text_of_its_own(element):
+                around = 0
+            if tag in _ROWS:
+                row = self._labels[parent] = number
+            elif tag == "dd":
+                row = self._labels.get(parent, 0)
+            elif tag in _CELLS:
+                self._cells[row] += 1
+                cell = self._cells[row]
+            level, has_lines = _HEADINGS.get(tag, level), has_lines or tag == _LINES
+        group = around or (parent if tag in _PARAGRAPHS else number)
+        self._around.append((around, level, path_kind, row, cell, has_lines, group))
         return number
-
-    def _read_around(self, element: HtmlElement, tag: str, parent: int, number: int) -> tuple[int, int, int, int, bool]:
-        """Return what is around the blocks in *element*: its name may change the list, the row, the cell or the heading."""
-        around, level, row, cell, has_lines = self._around[parent]
-        if tag in LISTS:
-            around = number
-        elif around and tag in _ITEMS and _is_text_of_its_own(element):
-            around = 0
-        if tag in _ROWS:
-            row = self._labels[parent] = number
-        elif tag == "dd":
-            row = self._labels.get(parent, 0)
-        elif tag in _CELLS:
-            self._cells[row] += 1
-            cell = self._cells[row]
-        return around, _HEADINGS.get(tag, level), row, cell, has_lines or tag == _LINES
 
     def _turn(self, state: Concealment) -> None:
         """Note that the parts from here on have the concealment *state*."""
@@ -297,9 +293,8 @@ class BlockReader:
             self._hidden_begins = 0  # it goes on in the next block
         text = shown = join_parts(parts)
         if size := size_in_letters(text):  # 0: no text, or only characters that change no word
-            around, level, row, cell, has_lines = self._around[number]
-            group = around or (self.parents[number] if self._tags[number] in _PARAGRAPHS else number)
-            linked, beside, path_kind = 0, "", self._path_kinds[number]
+            _, level, path_kind, row, cell, has_lines, group = self._around[number]
+            linked, beside = 0, ""
             if links:
                 linked = min(size_of_links(parts, links, text, size), size)
                 path_kind = path_kind if self._leads_away else 0

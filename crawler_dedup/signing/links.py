@@ -30,8 +30,7 @@ _VISIT = re.compile(
     re.IGNORECASE,
 )
 _PATH_SESSION = re.compile(r";jsessionid=[^/?#]*", re.IGNORECASE)
-_NOWHERE = ("#", "javascript:", "mailto:", "tel:", "data:")
-_LONGEST_NOWHERE = max(map(len, _NOWHERE))
+_NOWHERE = ("#", "javascript:", "mailto:", "tel:", "data:")  # up to 11 characters
 
 
 @dataclass(frozen=True)
@@ -87,7 +86,7 @@ def make_comparable(href: str, base: str, host: str) -> str | None:
     Links to *host* lose the host, so that the links of a mirror agree. Returns ``None`` for a link that leads to no page.
     """
     href = href.strip()
-    if href[:_LONGEST_NOWHERE].lower().startswith(_NOWHERE) or not (parts := _resolve(href, base)):
+    if href[:11].lower().startswith(_NOWHERE) or not (parts := _resolve(href, base)):
         return None
     netloc, path, query = parts
     target = path if netloc == host else netloc + path
