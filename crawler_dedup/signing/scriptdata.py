@@ -45,7 +45,7 @@ _JSON, _XML = "application/json", re.compile(r"(?:application|text)/(?!xhtml)(?:
 _XML_TEXT = re.compile(r"<[/?]?([\w:.-]++)([^<>]*+)>([^<>]*+)")  # a tag with what follows it
 # What is outside of scripts is read from the bytes, because looking at each attribute of a tree takes ten times as long:
 # attributes and comments that begin as data do, also as an argument, with entities, or in base64 ('{"', '[{'). In a set, \s
-# and \w take more than twice as long as the characters that they stand for.
+# and \w take longer than the characters that they stand for.
 _BEGIN = rb"(?:[ \t-\ra-zA-Z0-9_.]{0,40}+[=(]?+(?:[{\[]|&(?:quot|#34|#123|#91);|%(?:7B|5B|22))|eyJ|W3s)"
 _ATTRIBUTE = re.compile(rb"=(?:\"(%b[^\"]*)|'((?:%b|\")[^']*))" % (_BEGIN, _BEGIN))
 _COMMENT = re.compile(rb"<!--(?!\[if)(%b(?:[^-]++|-(?!->))*+)" % _BEGIN)

@@ -4,9 +4,8 @@ import os
 import socket
 import tempfile
 import threading
-import time
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, ExitStack, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 
 import msgspec
@@ -17,9 +16,19 @@ from crawler_dedup.crawl.workerprocess import _pack
 from crawler_dedup.index.profiles import Snapshot
 from crawler_dedup.pagetext import OwnTextJob
 from crawler_dedup.rules.matcher import RuleMatcher
-from crawler_dedup.worker import worker
+from crawler_dedup.worker import main, worker
 from crawler_dedup.worker.main import _ProcessChannel
-from crawler_dedup.worker.messages import SETTINGS, Answer, Checked, CheckPage, Failure, MakeOwnText, Message, Start
+from crawler_dedup.worker.messages import (
+    SETTINGS,
+    Answer,
+    AnyJob,
+    Checked,
+    CheckPage,
+    Failure,
+    MakeOwnText,
+    Message,
+    Start,
+)
 from crawler_dedup.worker.worker import Worker
 from tests.support.crawling import article
 
@@ -133,33 +142,46 @@ def test_every_page_that_comes_after_the_index_was_closed_is_answered(crawl: Cra
     assert verdicts(crawl.check(("a", 1), ("b", 2))) == 2 * ["Failure"]
 
 
-def test_own_texts_overtake_waiting_pages_but_not_the_first_message_and_the_end_overtakes_all() -> None:
-    ours, theirs = socket.socketpair()
-    with ours, tempfile.TemporaryFile() as progress, ExitStack() as ends:
-        channel = _ProcessChannel(theirs.detach(), progress.fileno())
-        ends.enter_context(channel._socket)
+PAGE, TEXT = CheckPage("http://a/", None, "http://a/", None), MakeOwnText("http://a/", None, OwnTextJob())
 
-        def send(*messages: Message | Start) -> None:
+
+@contextmanager
+def opened_channel(*messages: Message | Start) -> Iterator[_ProcessChannel]:
+    """Yield the channel of a worker to which these messages were sent; afterwards end its socket."""
+    ours, theirs = socket.socketpair()
+    with ours, tempfile.TemporaryFile() as progress:
+        channel = _ProcessChannel(theirs.detach(), progress.fileno())
+        with channel._socket:
             for message in messages:
                 ours.sendall(_pack(message, 4) + b"body")
-            until = time.monotonic() + 30
-            while len(channel._urgent) + len(channel._others) < len(messages):
-                assert time.monotonic() < until
-                time.sleep(0.001)
+            yield channel
+            ours.shutdown(socket.SHUT_WR)
+            with channel._changed:
+                assert channel._changed.wait_for(lambda: channel._end, 30)
 
-        page, text = CheckPage("http://a/", None, "http://a/", None), MakeOwnText("http://a/", None, OwnTextJob())
-        start = Start({}, b"", 1, 0.0, 1, os.getpid(), 30)
-        send(start, Message(1, None, page), Message(2, None, page), Message(3, None, text), Message(4, None, text))
+
+def read_numbers(channel: _ProcessChannel, count: int) -> list[int]:
+    read = [channel.read() for _ in range(count)]
+    assert {body for _, body in read} == {b"body"}
+    return [msgspec.msgpack.decode(message, type=Message).number for message, _ in read]
+
+
+def test_own_texts_overtake_waiting_pages_but_not_the_first_message_and_the_end_overtakes_all() -> None:
+    start = Start({}, b"", 1, 0.0, 1, os.getpid(), 30)
+    jobs: list[AnyJob] = [PAGE, PAGE, TEXT, TEXT, PAGE]
+    with opened_channel(start, *(Message(number, None, job) for number, job in enumerate(jobs))) as channel:
+        with channel._changed:
+            assert channel._changed.wait_for(lambda: len(channel._urgent) + len(channel._others) == 6, 30)
         assert msgspec.msgpack.decode(channel.read()[0], type=Start) == start
-        read = [channel.read() for _ in range(4)]
-        assert [msgspec.msgpack.decode(message, type=Message).number for message, _ in read] == [3, 4, 1, 2]
-        assert {body for _, body in read} == {b"body"}
-        assert not channel.has_more()
-        send(Message(5, None, page))
-        ours.shutdown(socket.SHUT_WR)
-        until = time.monotonic() + 30
-        while channel._end is None:
-            assert time.monotonic() < until
-            time.sleep(0.001)
-        with pytest.raises(EOFError):
-            channel.read()
+        assert read_numbers(channel, 4) == [2, 3, 0, 1]
+        assert channel.has_more()
+    with pytest.raises(EOFError):
+        channel.read()
+
+
+def test_what_a_worker_reads_ahead_is_bounded_in_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(main, "_AHEAD", 1)
+    with opened_channel(*(Message(number, None, PAGE) for number in range(5))) as channel:
+        with channel._changed:
+            assert not channel._changed.wait_for(lambda: len(channel._others) > 1, 0.2)
+        assert read_numbers(channel, 5) == [*range(5)]
